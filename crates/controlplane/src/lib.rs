@@ -1,0 +1,1 @@
+//! Real Kubernetes control planes on loopback, for tests, demo and bench.

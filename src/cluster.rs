@@ -1,0 +1,1 @@
+//! One API server: how it is reached, asked and watched. Knows nothing of sources and copies.

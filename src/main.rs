@@ -1,0 +1,2 @@
+//! The daemon `towline`.
+fn main() {}

@@ -1,0 +1,2 @@
+//! What developers run: test, demo, bench, control planes.
+fn main() {}
