@@ -1,1 +1,3 @@
-//! (room)
+//! Which clusters there are, and how to reach them.
+
+pub mod member;

@@ -2,6 +2,7 @@
 //!
 //! The map, in reading order:
 //! - [`api`]: what users write (annotations, selectors, policy) and what Towline writes (marks). Pure.
+//! - [`object`]: what a ConfigMap or Secret holds. Pure.
 //! - [`cluster`]: one API server: how it is reached, asked and watched.
 //! - [`source`]: which objects to ship, and where to.
 //! - [`follower`]: which clusters there are, and how to reach them.
@@ -15,6 +16,7 @@ pub mod cli;
 pub mod cluster;
 pub mod follower;
 pub mod mirror;
+pub mod object;
 pub mod source;
 pub mod telemetry;
 pub mod web;

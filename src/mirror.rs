@@ -1,1 +1,20 @@
-//! (room)
+//! One worker per follower cluster keeps its copies in step: desired × observed → plan → apply.
+//!
+//! ```text
+//! source::Snapshot ──▶ desired ─┐
+//! members, namespaces ──▶───────┤
+//!                               ├─▶ Mirror (pure): claims, deletions, history, queue ─▶ plan ─▶ Task ─▶ apply (requests)
+//! watch of copies ──▶ observed ─┘                            ▲                                      │
+//!                                                            └──────────── Outcome ─────────────────┘
+//! ```
+//! Everything up to [`apply`](self) is synchronous: no I/O, no clock, no logging; time and randomness are arguments.
+
+pub mod deletion;
+pub mod desired;
+pub mod history;
+pub mod namespaces;
+pub mod observed;
+pub mod parcel;
+pub mod plan;
+pub mod queue;
+pub mod request;

@@ -1,0 +1,290 @@
+//! Which targets a source wants in one follower, and what it asks for in vain. Pure.
+//!
+//! Three kinds of route add up: kubed's contexts, Towline's followers, and kubed's sync inside the management cluster.
+
+use super::namespaces::{NamespaceInfo, Namespaces};
+use crate::{
+    api::{
+        annotations::{Intent, KubedSync, OnConflict},
+        key::ObjectKey,
+        names::{FollowerName, Namespace, ObjectName},
+        patterns::Patterns,
+        policy::{Permission, Sender},
+    },
+    follower::member::Member,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one source wants in one follower.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Desired {
+    /// The targets.
+    pub targets: BTreeMap<ObjectKey, Wish>,
+    /// Copies that are neither wanted nor unwanted, because policy does not grant what the source asks for.
+    pub kept: Kept,
+    /// Privileged keys that no rule grants, with the rule that is missing.
+    pub not_granted: BTreeMap<&'static str, String>,
+    /// Whether the answer depends on which namespaces there are.
+    pub by_namespaces: bool,
+}
+
+/// How a target is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The first name, in byte order, by which the source asks for this follower.
+    pub via: FollowerName,
+    /// A granted `on-conflict: Overwrite`.
+    pub overwrite: bool,
+    /// A granted `create-namespace`.
+    pub create_namespace: bool,
+}
+
+/// Copies of the source that stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those in these namespaces.
+    In(BTreeSet<Namespace>),
+    /// All that it has in this follower.
+    All,
+}
+
+impl Kept {
+    /// Whether a copy in this namespace stays as it is.
+    pub fn keeps(&self, namespace: &Namespace) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::In(namespaces) => namespaces.contains(namespace),
+            Self::All => true,
+        }
+    }
+}
+
+/// One follower, as far as it shapes what is wanted in it.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Whether it is the management cluster itself.
+    pub local: bool,
+    /// Its names.
+    pub members: &'a [Member],
+    /// Its namespaces.
+    pub namespaces: &'a Namespaces,
+    /// `--protected-namespaces`.
+    pub protected: &'a BTreeSet<Namespace>,
+    /// `--target-namespaces`: nothing is wanted anywhere else.
+    pub target_namespaces: Option<&'a Patterns>,
+}
+
+const KEY_NAMESPACES: &str = "towline.dev/target-namespaces";
+const KEY_NAMESPACE_SELECTOR: &str = "towline.dev/target-namespace-selector";
+const KEY_NAME: &str = "towline.dev/target-name";
+const KEY_CREATE: &str = "towline.dev/create-namespace";
+const KEY_CONFLICT: &str = "towline.dev/on-conflict";
+
+/// What `source` wants, given what it asks for.
+pub fn desired(source: &Sender<'_>, intent: &Intent, view: View<'_>) -> Desired {
+    let mut routing = Routing { source, intent, view, desired: Desired::default() };
+    if view.local {
+        routing.local_sync();
+    } else {
+        for member in view.members {
+            routing.kubed_contexts(member);
+            routing.followers(member);
+        }
+    }
+    routing.finish()
+}
+
+struct Routing<'a> {
+    source: &'a Sender<'a>,
+    intent: &'a Intent,
+    view: View<'a>,
+    desired: Desired,
+}
+
+/// Why a namespace is asked for: it decides what policy must say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// By one of kubed's keys: needs no rule.
+    Kubed,
+    /// By Towline's keys, same-named or the context's namespace: needs a rule only where base routes are closed or the
+    /// namespace is protected.
+    Base,
+    /// By a privileged key: always needs a rule.
+    Privileged(&'static str),
+}
+
+impl Routing<'_> {
+    fn local_sync(&mut self) {
+        let Some(sync) = &self.intent.local_sync else { return };
+        self.desired.by_namespaces = true;
+        let matching = |(name, info): &(&Namespace, &NamespaceInfo)| {
+            name.as_str() != self.source.namespace.as_str()
+                && match sync {
+                    KubedSync::All => true,
+                    KubedSync::Selector(selector) => selector.matches(|key| info.labels.get(key).map(String::as_str)),
+                }
+        };
+        let names: Vec<Namespace> = self.view.namespaces.iter().filter(matching).map(|(name, _)| name.clone()).collect();
+        let Some(member) = self.view.members.first() else { return };
+        for name in names {
+            self.want(member, &name, Reach::Kubed);
+        }
+    }
+
+    fn kubed_contexts(&mut self, member: &Member) {
+        if self.intent.sync_contexts.contains(&member.name) {
+            self.want(member, &self.base_namespace(member), if member.policy.base_routes() { Reach::Kubed } else { Reach::Base });
+        }
+    }
+
+    fn followers(&mut self, member: &Member) {
+        let by_name = self.intent.followers.as_ref().is_some_and(|patterns| patterns.matches(member.name.as_str()));
+        let label = |key: &str| member.labels.get(key).map(String::as_str);
+        let by_label = !member.labels.is_empty()
+            && self.intent.follower_selector.as_ref().is_some_and(|selector| selector.matches(label));
+        if !by_name && !by_label {
+            return;
+        }
+        if self.intent.target_namespaces.is_none() && self.intent.target_namespace_selector.is_none() {
+            return self.want(member, &self.base_namespace(member), Reach::Base);
+        }
+        self.named_namespaces(member);
+        self.matching_namespaces(member);
+    }
+
+    fn named_namespaces(&mut self, member: &Member) {
+        let Some(patterns) = &self.intent.target_namespaces else { return };
+        for name in patterns.literals().map(Namespace::from).collect::<Vec<_>>() {
+            self.want_literally(member, &name);
+        }
+        if !patterns.is_literal_only() {
+            let literals: BTreeSet<&str> = patterns.literals().collect();
+            let matching = |name: &Namespace, _: &NamespaceInfo| patterns.matches(name.as_str()) && !literals.contains(name.as_str());
+            self.want_matching(member, KEY_NAMESPACES, matching);
+        }
+    }
+
+    fn matching_namespaces(&mut self, member: &Member) {
+        let Some(selector) = &self.intent.target_namespace_selector else { return };
+        self.want_matching(member, KEY_NAMESPACE_SELECTOR, |_, info| {
+            selector.matches(|key| info.labels.get(key).map(String::as_str))
+        });
+    }
+
+    /// A namespace that is named and not granted freezes all copies here: a typo or a rule taken away deletes nothing.
+    fn want_literally(&mut self, member: &Member, namespace: &Namespace) {
+        if self.granted(member, namespace).is_none() {
+            self.refuse(KEY_NAMESPACES, namespace, &[]);
+            self.desired.kept = Kept::All;
+        } else {
+            self.want(member, namespace, Reach::Privileged(KEY_NAMESPACES));
+        }
+    }
+
+    fn want_matching(&mut self, member: &Member, key: &'static str, matches: impl Fn(&Namespace, &NamespaceInfo) -> bool) {
+        self.desired.by_namespaces = true;
+        let names = self.view.namespaces.iter().filter(|(name, info)| matches(name, info));
+        for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            if self.granted(member, &name).is_some() {
+                self.want(member, &name, Reach::Privileged(key));
+            } else {
+                self.refuse(key, &name, &[]);
+                self.keep(name);
+            }
+        }
+    }
+
+    /// Wants one target, as far as policy lets it.
+    fn want(&mut self, member: &Member, namespace: &Namespace, reach: Reach) {
+        if self.view.target_namespaces.is_some_and(|scope| !scope.matches(namespace.as_str())) {
+            return;
+        }
+        let grant = self.granted(member, namespace);
+        let literally = grant.as_ref().is_some_and(|grant| grant.literal);
+        let closed = match reach {
+            Reach::Kubed => false,
+            Reach::Base => grant.is_none() && !member.policy.base_routes(),
+            Reach::Privileged(_) => grant.is_none(),
+        };
+        if closed || (reach != Reach::Kubed && self.view.protected.contains(namespace) && !literally) {
+            return;
+        }
+        let allows = |permission| grant.as_ref().is_some_and(|grant| grant.allow.contains(&permission));
+        let renamed = self.target_name() != self.source.name;
+        if renamed && !allows(Permission::Rename) {
+            self.refuse(KEY_NAME, namespace, &[Permission::Rename]);
+            self.desired.kept = Kept::All;
+            return;
+        }
+        let overwrite = self.intent.on_conflict == OnConflict::Overwrite;
+        if overwrite && !allows(Permission::Overwrite) {
+            self.refuse(KEY_CONFLICT, namespace, &[Permission::Overwrite]);
+        }
+        if self.intent.create_namespace && !allows(Permission::CreateNamespace) {
+            self.refuse(KEY_CREATE, namespace, &[Permission::CreateNamespace]);
+        }
+        let wish = Wish {
+            via: member.name.clone(),
+            overwrite: overwrite && allows(Permission::Overwrite),
+            create_namespace: self.intent.create_namespace && allows(Permission::CreateNamespace),
+        };
+        self.add(namespace, wish);
+    }
+
+    /// Several names may ask for one target: the first in byte order is remembered, permissions add up.
+    fn add(&mut self, namespace: &Namespace, wish: Wish) {
+        let key = ObjectKey { kind: self.source.kind, namespace: namespace.clone(), name: self.target_name().clone() };
+        let held = self.desired.targets.entry(key).or_insert_with(|| wish.clone());
+        held.overwrite |= wish.overwrite;
+        held.create_namespace |= wish.create_namespace;
+        if wish.via < held.via {
+            held.via = wish.via;
+        }
+    }
+
+    fn keep(&mut self, namespace: Namespace) {
+        match &mut self.desired.kept {
+            Kept::All => {}
+            Kept::In(namespaces) => {
+                namespaces.insert(namespace);
+            }
+            Kept::Nothing => self.desired.kept = Kept::In([namespace].into()),
+        }
+    }
+
+    fn refuse(&mut self, key: &'static str, namespace: &Namespace, needed: &[Permission]) {
+        let source = self.source;
+        self.desired
+            .not_granted
+            .entry(key)
+            .or_insert_with(|| crate::api::policy::missing_rule(source, namespace, needed));
+    }
+
+    fn granted(&mut self, member: &Member, namespace: &Namespace) -> Option<crate::api::policy::Grant> {
+        self.desired.by_namespaces |= member.policy.needs_target_namespace_labels();
+        let labels = self.view.namespaces.get(namespace).map(|info| &*info.labels);
+        member.policy.grants(self.source, namespace, labels)
+    }
+
+    fn base_namespace(&self, member: &Member) -> Namespace {
+        member.namespace.clone().unwrap_or_else(|| self.source.namespace.clone())
+    }
+
+    fn target_name(&self) -> &ObjectName {
+        self.intent.target_name.as_ref().unwrap_or(self.source.name)
+    }
+
+    /// A source of which nothing is granted keeps what it has.
+    fn finish(mut self) -> Desired {
+        if matches!(self.desired.kept, Kept::In(_)) && self.desired.targets.is_empty() {
+            self.desired.kept = Kept::All;
+        }
+        if self.desired.kept == Kept::All {
+            self.desired.targets.clear();
+        }
+        self.desired
+    }
+}
