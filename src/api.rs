@@ -2,6 +2,7 @@
 
 pub mod annotations;
 pub mod duration;
+mod grammar;
 pub mod key;
 pub mod mark;
 pub mod metadata;
