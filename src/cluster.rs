@@ -1,1 +1,42 @@
 //! One API server: how it is reached, asked and watched. Knows nothing of sources and copies.
+//!
+//! ```text
+//! kubeconfig ──▶ Endpoint ──▶ Session::open ──▶ call(Call) ──▶ Answer
+//!                 │ Login      │ Link (one TCP)   └▶ Watch::next ──▶ Event
+//!                 └ exec       └ identity first
+//! ```
+//!
+//! In reading order:
+//! - [`endpoint`]: everything needed to reach one API server; [`kubeconfig`]: where that is read from.
+//! - [`login`]: where its bearer token comes from; [`exec`]: credential plugins.
+//! - [`link`]: one verified connection.
+//! - [`session`]: requests over links that all lead to the same cluster; [`call`]: what is asked and answered.
+//! - [`watch`]: list + watch of one selection; [`lines`]: its framing; [`page`]: its pages and events.
+//! - [`paths`], [`status`], [`error`], [`backoff`], [`buffer`]: pure parts.
+//!
+//! Architecture invariant: nothing here runs detached. All of a session's tasks end with its last clone.
+
+pub mod backoff;
+pub mod buffer;
+pub mod call;
+pub mod endpoint;
+pub mod error;
+pub mod exec;
+pub mod kubeconfig;
+pub mod lines;
+pub mod link;
+pub mod login;
+pub mod page;
+pub mod paths;
+pub mod session;
+pub mod status;
+pub mod watch;
+
+pub use call::{Accept, Answer, Call, payload};
+pub use endpoint::{Endpoint, Fingerprint};
+pub use error::{Class, Error};
+pub use kubeconfig::EndpointError;
+pub use login::{Login, LoginError, Token, TokenSource};
+pub use session::{Observer, Options, Session};
+pub use status::{Cause, Status};
+pub use watch::{Event, Selection, Watch};
