@@ -9,12 +9,17 @@
 //! ```
 //! Everything up to [`apply`](self) is synchronous: no I/O, no clock, no logging; time and randomness are arguments.
 
+pub mod claims;
+pub mod decide;
 pub mod deletion;
 pub mod desired;
 pub mod history;
 pub mod namespaces;
+pub mod losses;
 pub mod observed;
+pub mod outcome;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
 pub mod request;
+pub mod state;

@@ -5,11 +5,11 @@
 use super::namespaces::{NamespaceInfo, Namespaces};
 use crate::{
     api::{
-        annotations::{Intent, KubedSync, OnConflict},
+        annotations::{self, Intent, KubedSync, OnConflict},
         key::ObjectKey,
         names::{FollowerName, Namespace, ObjectName},
         patterns::Patterns,
-        policy::{Permission, Sender},
+        policy::{self, Grant, Permission, Sender},
     },
     follower::member::Member,
 };
@@ -76,12 +76,6 @@ pub struct View<'a> {
     /// `--target-namespaces`: nothing is wanted anywhere else.
     pub target_namespaces: Option<&'a Patterns>,
 }
-
-const KEY_NAMESPACES: &str = "towline.dev/target-namespaces";
-const KEY_NAMESPACE_SELECTOR: &str = "towline.dev/target-namespace-selector";
-const KEY_NAME: &str = "towline.dev/target-name";
-const KEY_CREATE: &str = "towline.dev/create-namespace";
-const KEY_CONFLICT: &str = "towline.dev/on-conflict";
 
 /// What `source` wants, given what it asks for.
 pub fn desired(source: &Sender<'_>, intent: &Intent, view: View<'_>) -> Desired {
@@ -163,13 +157,13 @@ impl Routing<'_> {
         if !patterns.is_literal_only() {
             let literals: BTreeSet<&str> = patterns.literals().collect();
             let matching = |name: &Namespace, _: &NamespaceInfo| patterns.matches(name.as_str()) && !literals.contains(name.as_str());
-            self.want_matching(member, KEY_NAMESPACES, matching);
+            self.want_matching(member, annotations::TARGET_NAMESPACES, matching);
         }
     }
 
     fn matching_namespaces(&mut self, member: &Member) {
         let Some(selector) = &self.intent.target_namespace_selector else { return };
-        self.want_matching(member, KEY_NAMESPACE_SELECTOR, |_, info| {
+        self.want_matching(member, annotations::TARGET_NAMESPACE_SELECTOR, |_, info| {
             selector.matches(|key| info.labels.get(key).map(String::as_str))
         });
     }
@@ -177,10 +171,10 @@ impl Routing<'_> {
     /// A namespace that is named and not granted freezes all copies here: a typo or a rule taken away deletes nothing.
     fn want_literally(&mut self, member: &Member, namespace: &Namespace) {
         if self.granted(member, namespace).is_none() {
-            self.refuse(KEY_NAMESPACES, namespace, &[]);
+            self.refuse(annotations::TARGET_NAMESPACES, namespace, &[]);
             self.desired.kept = Kept::All;
         } else {
-            self.want(member, namespace, Reach::Privileged(KEY_NAMESPACES));
+            self.want(member, namespace, Reach::Privileged(annotations::TARGET_NAMESPACES));
         }
     }
 
@@ -215,16 +209,16 @@ impl Routing<'_> {
         let allows = |permission| grant.as_ref().is_some_and(|grant| grant.allow.contains(&permission));
         let renamed = self.target_name() != self.source.name;
         if renamed && !allows(Permission::Rename) {
-            self.refuse(KEY_NAME, namespace, &[Permission::Rename]);
+            self.refuse(annotations::TARGET_NAME, namespace, &[Permission::Rename]);
             self.desired.kept = Kept::All;
             return;
         }
         let overwrite = self.intent.on_conflict == OnConflict::Overwrite;
         if overwrite && !allows(Permission::Overwrite) {
-            self.refuse(KEY_CONFLICT, namespace, &[Permission::Overwrite]);
+            self.refuse(annotations::ON_CONFLICT, namespace, &[Permission::Overwrite]);
         }
         if self.intent.create_namespace && !allows(Permission::CreateNamespace) {
-            self.refuse(KEY_CREATE, namespace, &[Permission::CreateNamespace]);
+            self.refuse(annotations::CREATE_NAMESPACE, namespace, &[Permission::CreateNamespace]);
         }
         let wish = Wish {
             via: member.name.clone(),
@@ -260,10 +254,10 @@ impl Routing<'_> {
         self.desired
             .not_granted
             .entry(key)
-            .or_insert_with(|| crate::api::policy::missing_rule(source, namespace, needed));
+            .or_insert_with(|| policy::missing_rule(source, namespace, needed));
     }
 
-    fn granted(&mut self, member: &Member, namespace: &Namespace) -> Option<crate::api::policy::Grant> {
+    fn granted(&mut self, member: &Member, namespace: &Namespace) -> Option<Grant> {
         self.desired.by_namespaces |= member.policy.needs_target_namespace_labels();
         let labels = self.view.namespaces.get(namespace).map(|info| &*info.labels);
         member.policy.grants(self.source, namespace, labels)

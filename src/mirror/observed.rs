@@ -107,7 +107,7 @@ impl Observer {
     pub fn observe(&self, kind: Kind, object: &Object) -> Observed {
         let Object { metadata: meta, content } = object;
         let standing = self.standing(kind, meta);
-        let propagated = meta.annotation(mark::PROPAGATED_ANNOTATION).map(Propagated::parse).unwrap_or_default();
+        let propagated = meta.annotation(mark::PROPAGATED).map(Propagated::parse).unwrap_or_default();
         let digest = self.key.content(content);
         let carried = self.carried(meta, &propagated);
         Observed {
@@ -121,7 +121,7 @@ impl Observer {
             data_keys: content.data.keys().cloned().collect(),
             binary_keys: content.binary_data.keys().cloned().collect(),
             propagated,
-            hold: meta.annotation(mark::HOLD_ANNOTATION) == Some("true"),
+            hold: meta.annotation(mark::HOLD) == Some("true"),
             deleting: meta.deleting,
             tls: tls::examine(content).and_then(Result::ok),
             last_manager: meta.last_manager.clone(),
@@ -163,8 +163,8 @@ impl Observer {
 
     fn standing(&self, kind: Kind, meta: &Meta) -> Standing {
         let key = meta.key(kind);
-        let origin = meta.labels.get(mark::ORIGIN_LABEL).map(String::as_str);
-        match mark::standing(&self.hub, &self.cluster, &key, origin, meta.annotation(mark::SOURCE_ANNOTATION)) {
+        let origin = meta.labels.get(mark::ORIGIN).map(String::as_str);
+        match mark::standing(&self.hub, &self.cluster, &key, origin, meta.annotation(mark::SOURCE)) {
             MarkStanding::Ours(mark) => Standing::Ours(compact(mark, &key)),
             MarkStanding::Damaged(_) => Standing::Damaged,
             MarkStanding::Stray => Standing::Stray,
@@ -173,16 +173,13 @@ impl Observer {
     }
 
     fn foreign(&self, meta: &Meta) -> Foreign {
-        let other_hubs = meta.labels.contains_key(mark::ORIGIN_LABEL);
-        let taken_over = !other_hubs && meta.annotations.contains_key(mark::SOURCE_ANNOTATION);
-        let is_source = self.hub == self.cluster && meta.annotations.keys().any(|key| annotations::is_source_key(key));
+        let other_hubs = meta.labels.contains_key(mark::ORIGIN);
+        let taken_over = !other_hubs && meta.annotations.contains_key(mark::SOURCE);
+        let is_source = self.hub == self.cluster && meta.annotations.keys().any(|key| annotations::SOURCE_KEYS.contains(&&**key));
         Foreign {
             untouchable: other_hubs || taken_over || is_source,
             taken_over,
-            kubed: KubedOrigin::read(
-                |key| meta.labels.get(key).map(String::as_str),
-                |key| meta.annotations.get(key).map(Hidden::reveal),
-            ),
+            kubed: KubedOrigin::read(|key| meta.labels.get(key).map(String::as_str), meta.annotation(mark::KUBED_ORIGIN)),
             labels: meta.labels.keys().cloned().collect(),
             annotations: meta.annotations.keys().cloned().collect(),
         }

@@ -298,10 +298,7 @@ fn adopts(wanted: &Wanted, foreign: &super::observed::Foreign) -> bool {
     let Adoption { source, uid, cluster } = &wanted.kubed;
     !foreign.untouchable
         && foreign.kubed.as_ref().is_some_and(|kubed| {
-            kubed.namespace == source.namespace.as_str()
-                && kubed.name == source.name.as_str()
-                && kubed.cluster == **cluster
-                && uid.as_ref().is_none_or(|uid| kubed.uid.as_deref() == Some(uid.as_str()))
+            kubed.names(source, cluster) && uid.as_ref().is_none_or(|uid| kubed.uid.as_ref() == Some(uid))
         })
 }
 

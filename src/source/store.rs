@@ -8,7 +8,7 @@ use crate::{
     api::{
         annotations::{self, Intent, Invalid},
         key::{Kind, ObjectKey},
-        mark::ORIGIN_LABEL,
+        mark::ORIGIN,
         names::{ResourceVersion, Uid},
     },
     object::decode::{Meta, Notice, Object, Values},
@@ -151,7 +151,7 @@ impl Store {
     }
 
     fn intent(&self, meta: &Meta) -> Result<Option<Intent>, Invalid> {
-        let is_copy = meta.labels.get(ORIGIN_LABEL).is_some_and(|origin| origin == self.packing.hub.as_str());
+        let is_copy = meta.labels.get(ORIGIN).is_some_and(|origin| origin == self.packing.hub.as_str());
         if is_copy { Ok(None) } else { annotations::parse(&read_annotations(&meta.annotations)) }
     }
 

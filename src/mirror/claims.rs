@@ -1,0 +1,93 @@
+//! Which sources want which targets of one follower. Pure.
+
+use super::desired::{Desired, Wish};
+use crate::{
+    api::key::ObjectKey,
+    source::{Shipment, Snapshot},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+/// What a source wants here, and the version of the source that it was read from.
+pub struct Wants {
+    /// Targets, kept copies, what was not granted.
+    pub desired: Desired,
+    /// The source as it asked for them.
+    pub shipment: Arc<Shipment>,
+}
+
+/// Both directions: source → targets, target → sources.
+#[derive(Default)]
+pub struct Claims {
+    by_source: HashMap<ObjectKey, Wants>,
+    by_target: BTreeMap<ObjectKey, Vec<ObjectKey>>,
+}
+
+impl Claims {
+    /// What a source wants.
+    pub fn of(&self, source: &ObjectKey) -> Option<&Wants> {
+        self.by_source.get(source)
+    }
+
+    /// How a source wants a target.
+    pub fn wish(&self, source: &ObjectKey, target: &ObjectKey) -> Option<&Wish> {
+        self.by_source.get(source)?.desired.targets.get(target)
+    }
+
+    /// All sources with what they want.
+    pub fn sources(&self) -> impl Iterator<Item = (&ObjectKey, &Wants)> {
+        self.by_source.iter()
+    }
+
+    /// The sources that want a target.
+    pub fn on(&self, target: &ObjectKey) -> &[ObjectKey] {
+        self.by_target.get(target).map_or(&[], Vec::as_slice)
+    }
+
+    /// All wanted targets.
+    pub fn targets(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.by_target.keys()
+    }
+
+    /// Replaces what a source wants; returns what it wanted before.
+    pub fn set(&mut self, source: &ObjectKey, wants: Wants) -> Option<Wants> {
+        let before = self.remove(source);
+        for target in wants.desired.targets.keys() {
+            self.by_target.entry(target.clone()).or_default().push(source.clone());
+        }
+        self.by_source.insert(source.clone(), wants);
+        before
+    }
+
+    /// A source wants nothing any more; returns what it wanted before.
+    pub fn remove(&mut self, source: &ObjectKey) -> Option<Wants> {
+        let before = self.by_source.remove(source)?;
+        for target in before.desired.targets.keys() {
+            if let Some(sources) = self.by_target.get_mut(target) {
+                sources.retain(|other| other != source);
+                if sources.is_empty() {
+                    self.by_target.remove(target);
+                }
+            }
+        }
+        Some(before)
+    }
+
+    /// Who gets a target that nobody holds: the same-named namespace first, then the older source, then by name. Frozen
+    /// sources get nothing.
+    pub fn winner(&self, target: &ObjectKey, sources: &Snapshot) -> Option<&ObjectKey> {
+        let ready = |key: &&ObjectKey| sources.sources.get(*key).is_some_and(|source| source.shipment().is_some());
+        self.on(target).iter().filter(ready).min_by_key(|key| {
+            let created = sources.sources.get(*key).map(|source| source.created.clone());
+            (key.namespace != target.namespace, created, (*key).clone())
+        })
+    }
+
+    /// Sources whose answer depends on which namespaces there are.
+    pub fn by_namespaces(&self) -> BTreeSet<ObjectKey> {
+        let depends = |(_, wants): &(&ObjectKey, &Wants)| wants.desired.by_namespaces;
+        self.by_source.iter().filter(depends).map(|(key, _)| key.clone()).collect()
+    }
+}
