@@ -10,3 +10,4 @@ pub mod names;
 pub mod patterns;
 pub mod policy;
 pub mod selector;
+pub mod yaml;
