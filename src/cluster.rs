@@ -9,7 +9,7 @@
 //! In reading order:
 //! - [`endpoint`]: everything needed to reach one API server; [`kubeconfig`]: where that is read from.
 //! - [`login`]: where its bearer token comes from; [`exec`]: credential plugins.
-//! - [`link`]: one verified connection.
+//! - `link`: one connection; `wire`: one request over it, the first of which is the question who is there.
 //! - [`session`]: requests over links that all lead to the same cluster; [`call`]: what is asked and answered.
 //! - [`watch`]: list + watch of one selection; [`lines`]: its framing; [`page`]: its pages and events.
 //! - [`paths`], [`status`], [`error`], [`backoff`], [`buffer`]: pure parts.
@@ -24,16 +24,17 @@ pub mod error;
 pub mod exec;
 pub mod kubeconfig;
 pub mod lines;
-pub mod link;
+mod link;
 pub mod login;
 pub mod page;
 pub mod paths;
 pub mod session;
 pub mod status;
 pub mod watch;
+mod wire;
 
 pub use call::{Accept, Answer, Call, payload};
-pub use endpoint::{Endpoint, Fingerprint};
+pub use endpoint::{Endpoint, Fingerprint, Parts};
 pub use error::{Class, Error};
 pub use kubeconfig::EndpointError;
 pub use login::{Login, LoginError, Token, TokenSource};

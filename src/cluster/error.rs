@@ -61,6 +61,14 @@ pub enum Error {
         /// What ended it, without anything a server chose.
         why: String,
     },
+    /// One answer broke off, but the session is alive. A write may or may not have been carried out.
+    #[error("{verb}: interrupted: {why}")]
+    Interrupted {
+        /// The call's label.
+        verb: &'static str,
+        /// What broke, without anything a server chose.
+        why: String,
+    },
     /// A new connection led to another cluster. Nothing was sent there but the question who it is.
     #[error("another cluster answers: kube-system's UID was {expected} and is {found}")]
     Moved {
@@ -113,7 +121,7 @@ impl Error {
             Self::Endpoint(_) | Self::Malformed { .. } | Self::TooLarge { .. } => Class::Invalid,
             Self::Login(error) => error.class(),
             Self::Connect { .. } | Self::Disconnected { .. } | Self::Moved { .. } => Class::Disconnected,
-            Self::Timeout { .. } | Self::Decode { .. } => Class::Transient,
+            Self::Timeout { .. } | Self::Interrupted { .. } | Self::Decode { .. } => Class::Transient,
             Self::Status(status) => status.class(),
         }
     }

@@ -104,7 +104,7 @@ impl Drop for CredentialStatus {
 
 impl Plugin {
     /// The plugin that a kubeconfig's user names. `context` is for the error.
-    pub fn new(context: &str, exec: &ExecConfig, cluster: &Cluster) -> Result<Self, EndpointError> {
+    pub(super) fn new(context: &str, exec: &ExecConfig, cluster: &Cluster) -> Result<Self, EndpointError> {
         let wrong = |field, reason: &str| EndpointError::field(context, field, reason);
         let version = exec.api_version.as_deref().unwrap_or_default();
         let api_version = API_VERSIONS.into_iter().find(|known| *known == version);

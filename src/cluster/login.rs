@@ -41,6 +41,9 @@ pub struct Token {
 pub trait TokenSource: Send + Sync {
     /// A token that is good now. It is asked again when the last one has a minute left, or was refused with 401.
     fn token(&self) -> BoxFuture<'_, Result<Token, LoginError>>;
+
+    /// What tells this source from another (role, cluster, region): it goes into [`super::Endpoint::fingerprint`].
+    fn fingerprint(&self) -> Vec<u8>;
 }
 
 /// Why there are no credentials. Never holds one.
@@ -118,6 +121,12 @@ struct Last {
     failure: Option<LoginError>,
 }
 
+impl Default for Login {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
 impl Login {
     /// No header: anonymous, or a client certificate in TLS.
     pub fn none() -> Self {
@@ -188,6 +197,18 @@ impl Login {
             if !matches!(self.0.source, Source::File(_)) {
                 last.credential = None;
             }
+        }
+    }
+
+    /// What tells this login from another. Hashed, never printed.
+    pub(super) fn features(&self, mut add: impl FnMut(&[u8])) {
+        match &self.0.source {
+            Source::Fixed(credential) => {
+                add(credential.authorization.as_ref().map(HeaderValue::as_bytes).unwrap_or_default());
+            }
+            Source::File(path) => add(path.as_os_str().as_encoded_bytes()),
+            Source::Exec(plugin) => plugin.features().for_each(add),
+            Source::Dynamic(source) => add(&source.fingerprint()),
         }
     }
 

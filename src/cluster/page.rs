@@ -1,1 +1,176 @@
-//! (to come)
+//! Decodes pages of lists and lines of watches, one object at a time, so that a bad one does not spoil the rest. Pure.
+
+use super::{error::Error, status::Status, watch::Event};
+use crate::api::names::ResourceVersion;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+/// One page of a list.
+pub struct Page<T> {
+    /// `Listed` and `Undecodable`, in the server's order.
+    pub events: Vec<Event<T>>,
+    /// The version that the whole list shows.
+    pub version: Option<ResourceVersion>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// One line of a watch.
+pub enum Line<T> {
+    /// An object changed, and the watch has come to this version.
+    Event(Event<T>, Option<ResourceVersion>),
+    /// Nothing changed up to this version.
+    Bookmark(Option<ResourceVersion>),
+    /// The server ends the watch.
+    Error(Status),
+}
+
+#[derive(Deserialize)]
+struct WireList<'a> {
+    #[serde(default)]
+    metadata: ListMeta,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct ListMeta {
+    resource_version: Option<String>,
+    #[serde(rename = "continue")]
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireEvent<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+/// What is read even of an object that is not a `T`.
+#[derive(Deserialize, Default)]
+struct Minimal {
+    #[serde(default)]
+    metadata: MinimalMeta,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct MinimalMeta {
+    namespace: Option<String>,
+    name: Option<String>,
+    resource_version: Option<String>,
+}
+
+/// Decodes one page.
+pub fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Error> {
+    let list: WireList<'_> = serde_json::from_slice(body).map_err(|error| Error::decode("list", &error))?;
+    let listed =
+        |item: &RawValue| serde_json::from_str(item.get()).map_or_else(|_| undecodable(item, false), Event::Listed);
+    Ok(Page {
+        events: list.items.unwrap_or_default().into_iter().map(listed).collect(),
+        version: version(list.metadata.resource_version),
+        next: list.metadata.next.filter(|token| !token.is_empty()),
+    })
+}
+
+/// Decodes one line of a watch.
+pub fn line<T: DeserializeOwned>(line: &[u8]) -> Result<Line<T>, Error> {
+    let event: WireEvent<'_> = serde_json::from_slice(line).map_err(|error| Error::decode("watch", &error))?;
+    let decode = |made: fn(T) -> Event<T>, deleted| {
+        let event_of =
+            serde_json::from_str(event.object.get()).map_or_else(|_| undecodable(event.object, deleted), made);
+        Line::Event(event_of, version(minimal(event.object).resource_version))
+    };
+    match event.kind.as_str() {
+        "ADDED" | "MODIFIED" => Ok(decode(Event::Applied, false)),
+        "DELETED" => Ok(decode(Event::Deleted, true)),
+        "BOOKMARK" => Ok(Line::Bookmark(version(minimal(event.object).resource_version))),
+        "ERROR" => Ok(Line::Error(Status::from_object(event.object.get().as_bytes()))),
+        _ => Err(Error::Decode { verb: "watch", category: "event type", position: 0 }),
+    }
+}
+
+fn undecodable<T>(object: &RawValue, deleted: bool) -> Event<T> {
+    let MinimalMeta { namespace, name, resource_version } = minimal(object);
+    Event::Undecodable {
+        namespace: namespace.unwrap_or_default(),
+        name: name.unwrap_or_default(),
+        resource_version: version(resource_version),
+        deleted,
+    }
+}
+
+fn minimal(object: &RawValue) -> MinimalMeta {
+    serde_json::from_str::<Minimal>(object.get()).unwrap_or_default().metadata
+}
+
+/// `0` and nothing mean "any version" to the API server: never go on from there.
+fn version(text: Option<String>) -> Option<ResourceVersion> {
+    text.filter(|text| !text.is_empty() && text != "0").map(ResourceVersion::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize, Debug, PartialEq)]
+    struct Object {
+        data: u8,
+    }
+
+    #[test]
+    fn one_bad_object_does_not_spoil_its_page() {
+        let body = br#"{"kind":"SecretList","metadata":{"resourceVersion":"7","continue":"more"},"items":[
+            {"data":1}, {"metadata":{"namespace":"web","name":"bad","resourceVersion":"5"},"data":"x"}, {"data":3}]}"#;
+        let page = page::<Object>(body).unwrap();
+        let bad = Event::Undecodable {
+            namespace: "web".to_owned(),
+            name: "bad".to_owned(),
+            resource_version: Some("5".into()),
+            deleted: false,
+        };
+        assert_eq!(page.events, [Event::Listed(Object { data: 1 }), bad, Event::Listed(Object { data: 3 })]);
+        assert_eq!((page.version, page.next.as_deref()), (Some("7".into()), Some("more")));
+    }
+
+    #[test]
+    fn an_empty_list_may_have_no_items_at_all() {
+        for body in [
+            r#"{"metadata":{"resourceVersion":"7"},"items":null}"#,
+            r#"{"metadata":{"resourceVersion":"7","continue":""}}"#,
+        ] {
+            let page = page::<Object>(body.as_bytes()).unwrap();
+            assert_eq!((page.events.len(), page.next), (0, None), "{body}");
+        }
+    }
+
+    #[test]
+    fn each_type_of_event_is_told() {
+        let read = |text: &str| line::<Object>(text.as_bytes());
+        let object = r#"{"metadata":{"name":"a","resourceVersion":"9"},"data":1}"#;
+        for (kind, event) in [
+            ("ADDED", Event::Applied(Object { data: 1 })),
+            ("MODIFIED", Event::Applied(Object { data: 1 })),
+            ("DELETED", Event::Deleted(Object { data: 1 })),
+        ] {
+            match read(&format!(r#"{{"type":"{kind}","object":{object}}}"#)) {
+                Ok(Line::Event(read, version)) => assert_eq!((read, version), (event, Some("9".into()))),
+                _ => panic!("{kind}"),
+            }
+        }
+        let bookmark = read(r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12"}}}"#);
+        assert!(matches!(bookmark, Ok(Line::Bookmark(Some(version))) if version == "12".into()));
+        let gone = read(r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"x"}}"#);
+        assert!(matches!(gone, Ok(Line::Error(status)) if status.code == 410));
+        assert!(read(r#"{"type":"NEWS","object":{}}"#).is_err() && read("{").is_err());
+    }
+
+    #[test]
+    fn no_watch_goes_on_from_version_zero() {
+        let bookmark = line::<Object>(br#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"0"}}}"#);
+        assert!(matches!(bookmark, Ok(Line::Bookmark(None))));
+    }
+}

@@ -75,6 +75,13 @@ impl From<Url> for String {
     }
 }
 
+/// The header of one key of `as-user-extra`: header names are case-insensitive, so the key is encoded as client-go does.
+pub(super) fn header_extra(key: &str) -> String {
+    let mut name = "impersonate-extra-".to_owned();
+    encode(&mut name, &key.to_ascii_lowercase());
+    name
+}
+
 /// One path segment. A segment of dots only would be taken for a step up.
 fn segment(text: &str) -> String {
     if text.bytes().all(|byte| byte == b'.') {
