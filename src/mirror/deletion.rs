@@ -146,7 +146,7 @@ impl Deletions {
     /// A copy is unwanted. Class and due time stay as they were when it became so.
     pub fn unwanted(&mut self, key: &ObjectKey, pending: Pending) {
         if let Some(held) = self.pending.get_mut(key) {
-            held.uid = pending.uid;
+            held.uid = pending.uid.clone();
             if held.source == pending.source {
                 return;
             }
@@ -174,7 +174,13 @@ impl Deletions {
     }
 
     /// Whether a pending copy may go. `admit` is asked last: whether its source may lose a copy in this follower too.
-    pub fn verdict(&mut self, key: &ObjectKey, via: Via, now: Instant, admit: impl FnOnce(&ObjectKey) -> bool) -> Verdict {
+    pub fn verdict(
+        &mut self,
+        key: &ObjectKey,
+        via: Via,
+        now: Instant,
+        admit: impl FnOnce(&ObjectKey) -> bool,
+    ) -> Verdict {
         self.forget_old(now);
         let Some(pending) = self.pending.get(key) else { return Verdict::Later(now + LOOK_AGAIN) };
         let held = if self.approved.contains(&format!("{key}/{}", pending.uid)) {
@@ -201,8 +207,12 @@ impl Deletions {
 
     fn too_many(&self, class: Class) -> Option<Held> {
         match class {
-            Class::Written | Class::Witnessed => (self.live.len() > self.limits.max_sources).then_some(Held::ManySources),
-            Class::Unwitnessed => (self.unwitnessed.len() > self.limits.max_unwitnessed).then_some(Held::ManyUnwitnessed),
+            Class::Written | Class::Witnessed => {
+                (self.live.len() > self.limits.max_sources).then_some(Held::ManySources)
+            }
+            Class::Unwitnessed => {
+                (self.unwitnessed.len() > self.limits.max_unwitnessed).then_some(Held::ManyUnwitnessed)
+            }
         }
     }
 

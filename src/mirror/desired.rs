@@ -121,7 +121,8 @@ impl Routing<'_> {
                     KubedSync::Selector(selector) => selector.matches(|key| info.labels.get(key).map(String::as_str)),
                 }
         };
-        let names: Vec<Namespace> = self.view.namespaces.iter().filter(matching).map(|(name, _)| name.clone()).collect();
+        let names: Vec<Namespace> =
+            self.view.namespaces.iter().filter(matching).map(|(name, _)| name.clone()).collect();
         let Some(member) = self.view.members.first() else { return };
         for name in names {
             self.want(member, &name, Reach::Kubed);
@@ -130,7 +131,11 @@ impl Routing<'_> {
 
     fn kubed_contexts(&mut self, member: &Member) {
         if self.intent.sync_contexts.contains(&member.name) {
-            self.want(member, &self.base_namespace(member), if member.policy.base_routes() { Reach::Kubed } else { Reach::Base });
+            self.want(
+                member,
+                &self.base_namespace(member),
+                if member.policy.base_routes { Reach::Kubed } else { Reach::Base },
+            );
         }
     }
 
@@ -156,7 +161,9 @@ impl Routing<'_> {
         }
         if !patterns.is_literal_only() {
             let literals: BTreeSet<&str> = patterns.literals().collect();
-            let matching = |name: &Namespace, _: &NamespaceInfo| patterns.matches(name.as_str()) && !literals.contains(name.as_str());
+            let matching = |name: &Namespace, _: &NamespaceInfo| {
+                patterns.matches(name.as_str()) && !literals.contains(name.as_str())
+            };
             self.want_matching(member, annotations::TARGET_NAMESPACES, matching);
         }
     }
@@ -178,7 +185,12 @@ impl Routing<'_> {
         }
     }
 
-    fn want_matching(&mut self, member: &Member, key: &'static str, matches: impl Fn(&Namespace, &NamespaceInfo) -> bool) {
+    fn want_matching(
+        &mut self,
+        member: &Member,
+        key: &'static str,
+        matches: impl Fn(&Namespace, &NamespaceInfo) -> bool,
+    ) {
         self.desired.by_namespaces = true;
         let names = self.view.namespaces.iter().filter(|(name, info)| matches(name, info));
         for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
@@ -200,7 +212,7 @@ impl Routing<'_> {
         let literally = grant.as_ref().is_some_and(|grant| grant.literal);
         let closed = match reach {
             Reach::Kubed => false,
-            Reach::Base => grant.is_none() && !member.policy.base_routes(),
+            Reach::Base => grant.is_none() && !member.policy.base_routes,
             Reach::Privileged(_) => grant.is_none(),
         };
         if closed || (reach != Reach::Kubed && self.view.protected.contains(namespace) && !literally) {
@@ -250,11 +262,8 @@ impl Routing<'_> {
     }
 
     fn refuse(&mut self, key: &'static str, namespace: &Namespace, needed: &[Permission]) {
-        let source = self.source;
-        self.desired
-            .not_granted
-            .entry(key)
-            .or_insert_with(|| policy::missing_rule(source, namespace, needed));
+        let (source, needed) = (self.source, needed.iter().copied().collect());
+        self.desired.not_granted.entry(key).or_insert_with(|| policy::missing_rule(source, namespace, &needed));
     }
 
     fn granted(&mut self, member: &Member, namespace: &Namespace) -> Option<Grant> {

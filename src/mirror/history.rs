@@ -23,6 +23,8 @@ pub struct History {
     altered: Option<Digest>,
     /// Consecutive failures.
     pub failures: u32,
+    /// Consecutive writes that met something else than was observed.
+    pub races: u32,
     /// No attempt before.
     pub not_before: Option<Instant>,
     /// What the last failure means.
@@ -40,6 +42,7 @@ impl History {
         self.writes = self.writes.saturating_add(1);
         self.last_write = Some(now);
         self.altered = (sent != answered).then_some(answered);
+        self.races = 0;
         self.forgive();
     }
 
@@ -65,6 +68,11 @@ impl History {
     pub fn repairs(&self, desired: Digest, now: Instant) -> u32 {
         let fresh = self.last_write.is_some_and(|last| now.duration_since(last) <= FORGET_AFTER);
         if self.about == Some(desired) && fresh { self.writes.saturating_sub(1) } else { 0 }
+    }
+
+    /// Whether this content was written here before: then writing it again is a repair.
+    pub fn has_written(&self, desired: Digest) -> bool {
+        self.about == Some(desired)
     }
 
     /// Whether nothing in it matters any more.

@@ -70,6 +70,14 @@ impl Namespaces {
         self.seen.remove(name).is_some()
     }
 
+    /// Takes what would be seen; returns whether that is new.
+    pub fn set_visible(&mut self, visible: Visible) -> bool {
+        self.visible != visible && {
+            self.visible = visible;
+            true
+        }
+    }
+
     /// Names and labels.
     pub fn iter(&self) -> impl Iterator<Item = (&Namespace, &NamespaceInfo)> {
         self.seen.iter()

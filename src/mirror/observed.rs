@@ -175,11 +175,15 @@ impl Observer {
     fn foreign(&self, meta: &Meta) -> Foreign {
         let other_hubs = meta.labels.contains_key(mark::ORIGIN);
         let taken_over = !other_hubs && meta.annotations.contains_key(mark::SOURCE);
-        let is_source = self.hub == self.cluster && meta.annotations.keys().any(|key| annotations::SOURCE_KEYS.contains(&&**key));
+        let is_source =
+            self.hub == self.cluster && meta.annotations.keys().any(|key| annotations::SOURCE_KEYS.contains(&&**key));
         Foreign {
             untouchable: other_hubs || taken_over || is_source,
             taken_over,
-            kubed: KubedOrigin::read(|key| meta.labels.get(key).map(String::as_str), meta.annotation(mark::KUBED_ORIGIN)),
+            kubed: KubedOrigin::read(
+                |key| meta.labels.get(key).map(String::as_str),
+                meta.annotation(mark::KUBED_ORIGIN),
+            ),
             labels: meta.labels.keys().cloned().collect(),
             annotations: meta.annotations.keys().cloned().collect(),
         }

@@ -48,7 +48,13 @@ pub fn copy_mark(source: &ObjectKey, shipment: &Shipment, wish: &Wish) -> CopyMa
 
 impl Parcel {
     /// Addresses a shipment.
-    pub fn new(sender: &Sender, cluster: &ClusterUid, source: &Source, shipment: &Arc<Shipment>, to: (&ObjectKey, &Wish)) -> Self {
+    pub fn new(
+        sender: &Sender,
+        cluster: &ClusterUid,
+        source: &Source,
+        shipment: &Arc<Shipment>,
+        to: (&ObjectKey, &Wish),
+    ) -> Self {
         let (target, wish) = to;
         let CopyMark { follower, policy, delay, .. } = copy_mark(&source.key, shipment, wish);
         let mark = Mark {

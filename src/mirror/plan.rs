@@ -8,11 +8,7 @@ use super::{
     observed::{Observed, Standing},
 };
 use crate::{
-    api::{
-        annotations::DeletionPolicy,
-        key::ObjectKey,
-        names::Uid,
-    },
+    api::{annotations::DeletionPolicy, key::ObjectKey, names::Uid},
     object::{
         digest::Digest,
         tls::{Sound, Unsound},

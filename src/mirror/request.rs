@@ -76,7 +76,11 @@ impl Dropped {
         let goes = |key: &str, carried: bool| {
             if key.starts_with(TOWLINE) {
                 false
-            } else if key.starts_with(KUBED) { marks == KubedMarks::Remove && !KUBED_ROUTES.contains(&key) } else { !carried }
+            } else if key.starts_with(KUBED) {
+                marks == KubedMarks::Remove && !KUBED_ROUTES.contains(&key)
+            } else {
+                !carried
+            }
         };
         let chosen = |names: &[Box<str>], carries: &dyn Fn(&str) -> bool| {
             names.iter().filter(|name| goes(name, carries(name))).cloned().collect()
@@ -120,7 +124,8 @@ pub fn update(parcel: &Parcel, observed: &Observed, dropped: &Dropped) -> Body {
     let shipment = &parcel.shipment;
     let old = &observed.propagated;
     let no_labels = gone(old.labels.iter().map(String::as_str).chain(names(&dropped.labels)), &shipment.labels);
-    let no_annotations = gone(old.annotations.iter().map(String::as_str).chain(names(&dropped.annotations)), &shipment.annotations);
+    let no_annotations =
+        gone(old.annotations.iter().map(String::as_str).chain(names(&dropped.annotations)), &shipment.annotations);
     let nulls: usize = no_labels.iter().chain(&no_annotations).map(|key| key.len() + 8).sum();
     let keys: usize = observed.data_keys.iter().chain(&observed.binary_keys).map(|key| key.len() + 8).sum();
     let mut json = Json::with_room(room(parcel) + nulls + keys);
@@ -211,7 +216,8 @@ fn annotations(json: &mut Json, parcel: &Parcel, keepsakes: &Values) {
 
 /// `data` or `binaryData`: what is desired, and null for every key that is there and should not be.
 fn fields(json: &mut Json, name: &str, fields: &Fields, there: &[Box<str>]) {
-    let extra: Vec<&str> = there.iter().filter(|key| fields.keys.binary_search(key).is_err()).map(|key| &**key).collect();
+    let extra: Vec<&str> =
+        there.iter().filter(|key| fields.keys.binary_search(key).is_err()).map(|key| &**key).collect();
     if fields.keys.is_empty() && extra.is_empty() {
         return;
     }

@@ -195,8 +195,11 @@ impl Mirror {
     /// A list of copies is complete: what it did not show, and what we did not write since it began, is gone.
     pub fn relist_done(&mut self, scope: &Scope) {
         let shown = self.relists.remove(scope).unwrap_or_default();
-        let covered = |key: &&ObjectKey| key.kind == scope.kind && scope.namespace.as_ref().is_none_or(|name| *name == key.namespace);
-        let gone: Vec<ObjectKey> = self.copies.keys().filter(covered).filter(|key| !shown.contains(*key)).cloned().collect();
+        let covered = |key: &&ObjectKey| {
+            key.kind == scope.kind && scope.namespace.as_ref().is_none_or(|name| *name == key.namespace)
+        };
+        let gone: Vec<ObjectKey> =
+            self.copies.keys().filter(covered).filter(|key| !shown.contains(*key)).cloned().collect();
         for key in gone {
             self.copies.remove(&key);
             self.touched(&key);
@@ -282,9 +285,9 @@ impl Mirror {
 
     /// For one uid, state only moves to a higher version.
     fn is_news(&self, key: &ObjectKey, observed: &Observed) -> bool {
-        self.copies.get(key).is_none_or(|known| {
-            known.uid != observed.uid || is_newer(&observed.version, &known.version)
-        })
+        self.copies
+            .get(key)
+            .is_none_or(|known| known.uid != observed.uid || is_newer(&observed.version, &known.version))
     }
 
     /// The slot changed: whatever failed may be tried again at once.
@@ -301,7 +304,8 @@ impl Mirror {
         }
         for kind in Kind::ALL {
             let within = |key: &&ObjectKey| key.kind == kind && key.namespace == *name;
-            let touched: BTreeSet<ObjectKey> = self.claims.targets().chain(self.copies.keys()).filter(within).cloned().collect();
+            let touched: BTreeSet<ObjectKey> =
+                self.claims.targets().chain(self.copies.keys()).filter(within).cloned().collect();
             touched.iter().for_each(|key| self.touched(key));
         }
     }
@@ -333,7 +337,8 @@ impl Mirror {
             }
         };
         self.remember_causes(key, before.as_ref(), cause);
-        let mut touched: BTreeSet<ObjectKey> = before.into_iter().flat_map(|wants| wants.desired.targets.into_keys()).collect();
+        let mut touched: BTreeSet<ObjectKey> =
+            before.into_iter().flat_map(|wants| wants.desired.targets.into_keys()).collect();
         touched.extend(self.claims.of(key).into_iter().flat_map(|wants| wants.desired.targets.keys().cloned()));
         touched.extend(self.marked_with(key));
         for target in touched {
@@ -343,7 +348,8 @@ impl Mirror {
 
     fn desired(&self, key: &ObjectKey, shipment: &Shipment) -> Desired {
         let labels = self.sources.namespace_labels.get(&key.namespace).map(|labels| &**labels);
-        let sender = policy::Sender { kind: key.kind, namespace: &key.namespace, namespace_labels: labels, name: &key.name };
+        let sender =
+            policy::Sender { kind: key.kind, namespace: &key.namespace, namespace_labels: labels, name: &key.name };
         let view = View {
             local: self.settings.observer.hub == self.settings.observer.cluster,
             members: &self.roster.members,
@@ -356,7 +362,8 @@ impl Mirror {
 
     /// The copies whose mark names this source.
     fn marked_with(&self, source: &ObjectKey) -> Vec<ObjectKey> {
-        let of_source = |observed: &Observed| matches!(&observed.standing, Standing::Ours(mark) if mark.source == *source);
+        let of_source =
+            |observed: &Observed| matches!(&observed.standing, Standing::Ours(mark) if mark.source == *source);
         self.copies.iter().filter(|(_, observed)| of_source(observed)).map(|(key, _)| key.clone()).collect()
     }
 
@@ -365,7 +372,9 @@ impl Mirror {
         let Some(before) = before else { return };
         let after = self.claims.of(source);
         let class = match (after, self.sources.farewells.get(source)) {
-            (Some(after), _) if cause == Cause::Source && after.shipment.intent == before.shipment.intent => Class::Unwitnessed,
+            (Some(after), _) if cause == Cause::Source && after.shipment.intent == before.shipment.intent => {
+                Class::Unwitnessed
+            }
             (Some(_), _) if cause == Cause::Policy => Class::Unwitnessed,
             (Some(_), _) | (None, Some(Farewell::Unannotated)) => Class::Written,
             (None, Some(Farewell::Deleted)) => Class::Witnessed,

@@ -167,9 +167,10 @@ mod tests {
 
     #[test]
     fn absent_and_null_fields_are_empty() {
-        let object: Object =
-            serde_json::from_str(r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"7"},"data":null,"immutable":null}"#)
-                .unwrap();
+        let object: Object = serde_json::from_str(
+            r#"{"metadata":{"name":"a","uid":"u","resourceVersion":"7"},"data":null,"immutable":null}"#,
+        )
+        .unwrap();
         assert!(object.content.data.is_empty() && !object.content.immutable && !object.metadata.deleting);
     }
 

@@ -205,7 +205,10 @@ mod tests {
 
     #[test]
     fn a_config_map_has_no_type() {
-        assert_eq!(pack(content(None, &["a"]), &[("towline.dev/target-type", "Opaque")]).unwrap_err(), Misfit::TypeOfConfigMap);
+        assert_eq!(
+            pack(content(None, &["a"]), &[("towline.dev/target-type", "Opaque")]).unwrap_err(),
+            Misfit::TypeOfConfigMap
+        );
     }
 
     #[test]

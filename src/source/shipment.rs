@@ -95,7 +95,10 @@ impl fmt::Display for Frozen {
             Self::NotFetched => f.write_str("not fetched yet"),
             Self::Unreadable(why) => write!(f, "cannot be read: {why}"),
             Self::RefusedType(type_) => {
-                write!(f, "type {type_} is never copied (bootstrap tokens and Helm releases can be allowed by --allow-types)")
+                write!(
+                    f,
+                    "type {type_} is never copied (bootstrap tokens and Helm releases can be allowed by --allow-types)"
+                )
             }
         }
     }
@@ -131,7 +134,8 @@ pub struct Packing {
     pub key: DigestKey,
 }
 
-const REFUSED: [&str; 3] = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token", "helm.sh/release.v1"];
+const REFUSED: [&str; 3] =
+    ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token", "helm.sh/release.v1"];
 const NEVER_ALLOWED: &str = "kubernetes.io/service-account-token";
 
 impl Packing {

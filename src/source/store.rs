@@ -55,7 +55,9 @@ impl Store {
     }
 
     /// Labels of the management cluster's namespaces; kept only if policy asks for them.
-    pub fn namespace_labels(&mut self) -> &mut imbl::OrdMap<crate::api::names::Namespace, Arc<BTreeMap<String, String>>> {
+    pub fn namespace_labels(
+        &mut self,
+    ) -> &mut imbl::OrdMap<crate::api::names::Namespace, Arc<BTreeMap<String, String>>> {
         &mut self.snapshot.namespace_labels
     }
 
