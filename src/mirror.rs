@@ -21,5 +21,6 @@ pub mod outcome;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
+pub mod report;
 pub mod request;
 pub mod state;
