@@ -44,7 +44,7 @@ impl Audit {
     }
 
     /// The requests received since `mark`, each once: when it was answered, or, a watch, when the answer began.
-    /// One that is still not answered after two seconds is left out.
+    /// One that is still not answered after two seconds, or never was because the server was killed, is left out.
     pub async fn since(&self, mark: Mark) -> Result<Requests> {
         let began = Instant::now();
         loop {

@@ -1,6 +1,7 @@
 //! A management cluster and its followers.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use tokio::task::JoinSet;
@@ -19,7 +20,7 @@ pub struct Fleet {
     /// Where copies go; named `follower-1` and so on.
     pub followers: Vec<Cluster>,
     // Last, so that it goes last.
-    _etcd: std::sync::Arc<Etcd>,
+    etcd: Arc<Etcd>,
 }
 
 impl Fleet {
@@ -30,7 +31,7 @@ impl Fleet {
 
     /// The same with options for every cluster.
     pub async fn start_with(followers: usize, folder: &Path, options: Options) -> Result<Self> {
-        let etcd = std::sync::Arc::new(Etcd::start(folder).await?);
+        let etcd = Arc::new(Etcd::start(folder).await?);
         let names = (0..=followers).map(cluster_name);
         let mut starting = JoinSet::new();
         for (index, name) in names.enumerate() {
@@ -46,7 +47,12 @@ impl Fleet {
         clusters.sort_by_key(|(index, _)| *index);
         let mut clusters = clusters.into_iter().map(|(_, cluster)| cluster);
         let management = clusters.next().context("no management cluster")?;
-        Ok(Self { management, followers: clusters.collect(), _etcd: etcd })
+        Ok(Self { management, followers: clusters.collect(), etcd })
+    }
+
+    /// The store behind all of them, for a test that wants one more cluster, to stop it or to begin it anew.
+    pub fn etcd(&self) -> &Etcd {
+        &self.etcd
     }
 
     /// The follower of that number, from 1 on.

@@ -17,8 +17,9 @@ use crate::runtime;
 pub enum Behaviour {
     /// New connections go to this address; those that are open go on to where they went.
     Forward(SocketAddr),
-    /// As if a firewall dropped every packet: connections, old and new, stay open and nothing passes. What was held up
-    /// passes once the behaviour is [`Behaviour::Forward`] again.
+    /// Connections, old and new, stay open and nothing passes, not even their end. What was held up passes once the
+    /// behaviour is [`Behaviour::Forward`] again. Unlike behind a firewall that drops packets, the kernel still accepts
+    /// connections and acknowledges bytes, so that TCP alone notices nothing.
     BlackHole,
     /// Open connections are reset, new ones refused.
     Refuse,

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use controlplane::{Behaviour, Cluster, Etcd, Options, Proxy, Scratch};
+use controlplane::{Behaviour, Cluster, Etcd, Options, Proxy, Scratch, eventually};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
@@ -39,6 +40,22 @@ async fn a_cluster_keeps_its_data_until_it_begins_anew() -> Result<()> {
     cluster.begin_anew().await?;
     ensure!(cluster.uid().await? != uid && cluster.url() == url);
     ensure!(cluster.get_opt(&format!("{PATH}/kept")).await?.is_none());
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_open_watch_does_not_hold_up_an_orderly_stop() -> Result<()> {
+    let scratch = Scratch::new("lifecycle")?;
+    let etcd = Etcd::start(scratch.path()).await?;
+    let cluster = Cluster::start(&etcd, scratch.path(), "watched", Options::default()).await?;
+    let client = cluster.client(cluster.admin_token())?;
+    let request = http::Request::get(format!("{PATH}?watch=true")).body(Vec::new())?;
+    let mut watch = JoinSet::new();
+    watch.spawn(async move { client.request_text(request).await });
+    let open = async || Ok((cluster.audit().all().await?.verb("watch").len() == 1).then_some(()));
+    eventually("the watch to be open", Duration::from_secs(10), open).await?;
+    timeout(Duration::from_secs(6), cluster.stop()).await??;
+    timeout(MOMENT, watch.join_next()).await?;
     Ok(())
 }
 
@@ -103,7 +120,7 @@ async fn echo() -> Result<std::net::SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let serve = async move {
-        let mut connections = tokio::task::JoinSet::new();
+        let mut connections = JoinSet::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             connections.spawn(async move {
                 let (mut from, mut to) = stream.split();
@@ -111,7 +128,7 @@ async fn echo() -> Result<std::net::SocketAddr> {
             });
         }
     };
-    let mut server = tokio::task::JoinSet::new();
+    let mut server = JoinSet::new();
     server.spawn(serve);
     // It ends with the runtime of the test.
     server.detach_all();

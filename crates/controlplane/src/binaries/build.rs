@@ -66,10 +66,12 @@ async fn build(program: &str, built: &Path, progress: &(dyn Fn(&str) + Sync)) ->
     let unfinished = built.with_file_name(format!("{program}.unfinished"));
     let package = unpack(program, &sources)?;
     progress(&format!("building {program} ({}) …", expectation(program)));
+    let began = Instant::now();
     let output = watched(program, go(&sources, &unfinished, &package), progress).await?;
     if !output.status.success() {
         bail!("go build failed ({}):\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     }
+    progress(&format!("built {program} in {} s", began.elapsed().as_secs()));
     fs::rename(&unfinished, built)?;
     fs::remove_dir_all(&sources)?;
     Ok(())
@@ -111,10 +113,7 @@ async fn watched(program: &str, mut command: Command, progress: &(dyn Fn(&str) +
     let mut finished = Box::pin(command.output());
     loop {
         match tokio::time::timeout(SIGN_OF_LIFE, &mut finished).await {
-            Ok(output) => {
-                progress(&format!("built {program} in {} s", began.elapsed().as_secs()));
-                return output.map_err(explain);
-            }
+            Ok(output) => return output.map_err(explain),
             Err(_) => progress(&format!("building {program}: {} s …", began.elapsed().as_secs())),
         }
     }

@@ -28,6 +28,8 @@ impl Cluster {
             "--service-cluster-ip-range=10.0.0.0/24".into(),
             // Nobody reaches `kubernetes.default`, and leases for it would only make noise.
             "--endpoint-reconciler-type=none".into(),
+            // Without it a watch holds up an orderly stop for a minute.
+            "--shutdown-watch-termination-grace-period=1s".into(),
             // Throttling by the server would be measured instead of Towline.
             "--enable-priority-and-fairness=false".into(),
             "--max-requests-inflight=0".into(),

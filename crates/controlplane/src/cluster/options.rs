@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 /// What a cluster needs beyond a plain API server. The default is nothing.
+///
+/// Nobody aggregates ClusterRoles here: `admin`, `edit` and `view` grant nothing, bind roles of your own. Admission policies,
+/// mutating and validating, work without any option.
 #[derive(Clone)]
 pub struct Options {
     pub(super) controller_manager: bool,
