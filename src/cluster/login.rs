@@ -298,3 +298,6 @@ fn header(text: &str) -> Result<Credential, LoginError> {
     value.set_sensitive(true);
     Ok(Credential { authorization: Some(value), identity: None })
 }
+
+#[cfg(test)]
+mod tests;

@@ -298,10 +298,7 @@ async fn heartbeat(session: Weak<Inner>) {
 impl Session {
     /// A refusal is a sign of life.
     async fn beat(&self) -> Result<(), Error> {
-        let mut lease = match self.take(Lane::Call) {
-            Some(lease) => lease,
-            None => return self.open_link().await.map(drop).or_else(alive),
-        };
+        let Some(mut lease) = self.take(Lane::Call) else { return self.open_link().await.map(drop).or_else(alive) };
         match self.0.wire.identify(&mut lease.link).await {
             Ok(found) => {
                 self.give_back(lease);
@@ -323,3 +320,6 @@ fn alive(error: Error) -> Result<(), Error> {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

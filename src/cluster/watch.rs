@@ -246,7 +246,7 @@ impl<T: DeserializeOwned> Machine<T> {
 
     async fn read(&mut self, mut watching: Box<Watching>) -> Result<State, Error> {
         let too_long = |_| Error::TooLarge { verb: "watch", cap: lines::LONGEST };
-        while let Some(line) = watching.lines.next().map_err(too_long)? {
+        while let Some(line) = watching.lines.cut().map_err(too_long)? {
             match page::line(&line)? {
                 Line::Event(event, version) => {
                     self.ready.push_back((event, version));
@@ -345,3 +345,6 @@ fn watch(selection: &Selection, version: &ResourceVersion, seconds: u64) -> Call
 fn wanted(selection: &Selection, call: Call) -> Call {
     if selection.metadata_only { call.metadata_only() } else { call }
 }
+
+#[cfg(test)]
+mod tests;
