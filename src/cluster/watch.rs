@@ -110,6 +110,11 @@ impl<T: DeserializeOwned + Send + 'static> Watch<T> {
         Self::start(session, self.selection, self.permits, self.version)
     }
 
+    /// [`Watch::resume`] in place.
+    pub fn go_on(&mut self, session: Session) {
+        *self = Self::start(session, self.selection.clone(), Arc::clone(&self.permits), self.version.clone());
+    }
+
     fn start(session: Session, selection: Selection, permits: Arc<Semaphore>, version: Version) -> Self {
         let state = if version.get().is_some() { State::Idle } else { State::Begin };
         let machine = Machine {
