@@ -53,3 +53,14 @@ pub fn state(condition: &Condition) -> &'static str {
         Condition::Ready(_) => "Ready",
     }
 }
+
+/// Why a source is not `Ready`.
+pub fn problem(condition: &Condition) -> Option<String> {
+    match condition {
+        Condition::Frozen(frozen) => Some(frozen.to_string()),
+        Condition::Ready(shipment) => match shipment.payload.tls {
+            Some(Err(unsound)) if shipment.intent.validate => Some(unsound.to_string()),
+            _ => None,
+        },
+    }
+}
