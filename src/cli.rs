@@ -1,1 +1,3 @@
-//! (room)
+//! One file per subcommand.
+
+pub mod args;
