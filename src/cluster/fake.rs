@@ -117,10 +117,13 @@ impl Fake {
     }
 
     pub(super) fn endpoint(&self, login: Login) -> Endpoint {
+        self.endpoint_by(Parts { login, ..Parts::default() })
+    }
+
+    pub(super) fn endpoint_by(&self, parts: Parts) -> Endpoint {
         let scheme = if self.ca.is_some() { "https" } else { "http" };
         let server = format!("{scheme}://{}", self.address);
-        let parts = Parts { server, certificate_authority: self.ca.clone(), login, ..Parts::default() };
-        Endpoint::new("fake", parts).unwrap()
+        Endpoint::new("fake", Parts { server, certificate_authority: self.ca.clone(), ..parts }).unwrap()
     }
 
     pub(super) async fn session(&self) -> Session {

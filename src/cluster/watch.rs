@@ -206,8 +206,9 @@ impl<T: DeserializeOwned> Machine<T> {
     async fn step(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.state, State::Begin) {
             State::Begin => Ok(self.begin()),
-            State::Paging(paging) => self.page(paging).await,
-            State::Idle => self.open().await,
+            // Boxed: an open watch, which is what there are thousands of, keeps no room for the other states.
+            State::Paging(paging) => Box::pin(self.page(paging)).await,
+            State::Idle => Box::pin(self.open()).await,
             State::Watching(watching) => self.read(watching).await,
         }
         .map(|state| self.state = state)

@@ -93,6 +93,16 @@ async fn http1_calls_share_idle_links_and_watches_do_not() {
 }
 
 #[tokio::test]
+async fn a_refusal_does_not_cost_http1_its_link() {
+    let fake = Fake::http1(|_| Say::Json(404, r#"{"reason":"NotFound"}"#.to_owned())).await;
+    let session = fake.session().await;
+    for _ in 0..3 {
+        assert!(session.call(Call::get("/y")).await.err().unwrap().is_not_found());
+    }
+    assert_eq!(fake.seen().iter().filter(|seen| seen.is_identity()).count(), 1);
+}
+
+#[tokio::test]
 async fn another_cluster_on_a_second_connection_ends_the_session_and_hears_nothing() {
     let answer = |seen: &Seen| match (seen.is_identity(), seen.connection) {
         (true, 0) => identity("one"),
@@ -246,4 +256,35 @@ async fn a_server_that_goes_away_closes_the_session() {
     let session = fake.session().await;
     drop(fake);
     assert_eq!(session.closed().await.class(), Class::Disconnected);
+}
+
+/// Answers one CONNECT, and hands on what it was asked.
+async fn proxy(listener: tokio::net::TcpListener, asked: Arc<Mutex<String>>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    let mut target = tokio::net::TcpStream::connect(head.split(' ').nth(1).unwrap()).await.unwrap();
+    *asked.lock().unwrap() = head;
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+    drop(tokio::io::copy_bidirectional(&mut stream, &mut target).await);
+}
+
+#[tokio::test]
+async fn a_proxy_is_tunnelled_through_and_given_its_password() {
+    let fake = Fake::http2(ok).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy_url = Some(format!("http://u:p@{}", listener.local_addr().unwrap()));
+    let asked = Arc::new(Mutex::new(String::new()));
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(proxy(listener, Arc::clone(&asked)));
+    let endpoint = fake.endpoint_by(crate::cluster::Parts { proxy_url, ..Default::default() });
+    let session = Session::open(&endpoint, Options::default()).await.unwrap();
+    session.call(Call::get("/y")).await.unwrap();
+    let asked = asked.lock().unwrap().clone();
+    assert!(asked.starts_with(&format!("CONNECT {} HTTP/1.1\r\n", fake.address)), "{asked}");
+    assert!(asked.contains("Proxy-Authorization: Basic dTpw\r\n"), "{asked}");
 }
