@@ -30,6 +30,9 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
 fn prepare() -> anyhow::Result<tokio::runtime::Runtime> {
     // One crypto provider in the whole process: a second one cannot be installed.
     let _installed_before = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(std::env::var("TOWLINE_LOG").unwrap_or("info".into())).init();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(std::env::var("TOWLINE_LOG").unwrap_or("info".into()))
+        .init();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime cannot be started")
 }

@@ -129,7 +129,8 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
         async move { Ok(reader.run(stop).await?) }
     });
 
-    let plant = Plant { settings: settings(job, uid, key), shared: shared(job, &drive, permits), telling: drive.telling };
+    let plant =
+        Plant { settings: settings(job, uid, key), shared: shared(job, &drive, permits), telling: drive.telling };
     let feeds = Feeds { catalog: names_seen, sources: sources_seen.clone(), approvals: approvals_seen };
     let (fleet, directory) = Fleet::new(plant, feeds, stop);
     tasks.spawn(async move { Ok(fleet.run().await?) });
@@ -178,9 +179,8 @@ fn local(job: &Job, hub: &Hub) -> Entry {
 }
 
 fn scopes(namespaces: &SourceNamespaces) -> Vec<Scope> {
-    let scope = |namespace: Option<&Namespace>| {
-        Kind::ALL.map(|kind| Scope { kind, namespace: namespace.cloned() }).into_iter()
-    };
+    let scope =
+        |namespace: Option<&Namespace>| Kind::ALL.map(|kind| Scope { kind, namespace: namespace.cloned() }).into_iter();
     match namespaces {
         SourceNamespaces::All => scope(None).collect(),
         SourceNamespaces::Only(names) => names.iter().flat_map(|name| scope(Some(name))).collect(),

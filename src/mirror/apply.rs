@@ -130,7 +130,8 @@ impl Applier {
     /// kubed's copy, or an object that may be overwritten: read whole, since only its metadata may have been seen so far.
     async fn take_over(&self, task: &Task, parcel: &Parcel, takeover: Takeover) -> Result<Outcome, Error> {
         let Some(observed) = self.look(&task.key).await? else { return Ok(Outcome::Raced(None)) };
-        let is_same = task.observed.as_ref().is_some_and(|known| known.uid == observed.uid && known.version == observed.version);
+        let is_same =
+            task.observed.as_ref().is_some_and(|known| known.uid == observed.uid && known.version == observed.version);
         if !is_same || !matches!(observed.standing, Standing::Foreign(_)) {
             return Ok(Outcome::Found(Some(observed)));
         }
@@ -152,7 +153,9 @@ impl Applier {
         let answer = self.session.call(Call::delete(paths::object(&task.key), options)).await?;
         // The object itself is answered if finalizers keep it; a Status, if it is gone.
         match answer.decode::<Object>() {
-            Ok(object) if object.metadata.deleting => Ok(Outcome::Raced(Some(self.observer.observe(task.key.kind, &object)))),
+            Ok(object) if object.metadata.deleting => {
+                Ok(Outcome::Raced(Some(self.observer.observe(task.key.kind, &object))))
+            }
             _ => Ok(Outcome::Gone),
         }
     }

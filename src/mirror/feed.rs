@@ -33,9 +33,7 @@ impl Breadth {
         let scope = |namespace: Option<&Namespace>, kind| Scope { kind, namespace: namespace.cloned() };
         match self {
             Self::Cluster => Kind::ALL.map(|kind| scope(None, kind)).into(),
-            Self::Named(names) => {
-                names.iter().flat_map(|name| Kind::ALL.map(|kind| scope(Some(name), kind))).collect()
-            }
+            Self::Named(names) => names.iter().flat_map(|name| Kind::ALL.map(|kind| scope(Some(name), kind))).collect(),
         }
     }
 }

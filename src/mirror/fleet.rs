@@ -316,7 +316,11 @@ impl Fleet {
             teller: self.plant.telling.teller(&name, provider, &settings),
             settings,
             shared: self.plant.shared.clone(),
-            inputs: Inputs { sources: self.feeds.sources.clone(), orders: received, approvals: self.feeds.approvals.clone() },
+            inputs: Inputs {
+                sources: self.feeds.sources.clone(),
+                orders: received,
+                approvals: self.feeds.approvals.clone(),
+            },
             inquiries: asked,
             moved: self.moved.0.clone(),
             session: first,
@@ -400,6 +404,8 @@ pub enum FleetError {
 fn pause(attempts: u32) -> Duration {
     match attempts.checked_sub(1) {
         None => Duration::ZERO,
-        Some(doublings) => FIRST_PAUSE.saturating_mul(1 << doublings.min(8)).min(LONGEST_PAUSE).mul_f64(0.75 + fastrand::f64() / 2.0),
+        Some(doublings) => {
+            FIRST_PAUSE.saturating_mul(1 << doublings.min(8)).min(LONGEST_PAUSE).mul_f64(0.75 + fastrand::f64() / 2.0)
+        }
     }
 }

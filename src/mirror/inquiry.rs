@@ -52,7 +52,9 @@ impl Inquiry {
         let _gone = match self {
             Self::Follower(to) => to.send(follower_report(mirror, circumstances)).is_err(),
             Self::Plan(to) => to.send(plan_report(mirror, circumstances)).is_err(),
-            Self::Targets(to) => to.send(mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect()).is_err(),
+            Self::Targets(to) => {
+                to.send(mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect()).is_err()
+            }
             Self::Deletions(to) => to.send(deletion_report(mirror, follower)).is_err(),
         };
     }

@@ -21,7 +21,8 @@ impl Rate {
     /// When the next write may go; `None`: now.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let missing = 1.0 - self.tokens_at(now);
-        (missing > 1e-9).then(|| now + Duration::try_from_secs_f64(missing / self.per_second).unwrap_or(Duration::MAX / 2))
+        (missing > 1e-9)
+            .then(|| now + Duration::try_from_secs_f64(missing / self.per_second).unwrap_or(Duration::MAX / 2))
     }
 
     /// A write goes.
@@ -31,7 +32,8 @@ impl Rate {
     }
 
     fn tokens_at(&self, now: Instant) -> f64 {
-        let gained = self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64() * self.per_second);
+        let gained =
+            self.since.map_or(0.0, |since| now.saturating_duration_since(since).as_secs_f64() * self.per_second);
         (self.tokens + gained).min(self.burst)
     }
 }

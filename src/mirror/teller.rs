@@ -12,12 +12,24 @@ use super::{
     state::{Mirror, Settings},
 };
 use crate::{
-    api::{key::ObjectKey, names::{ClusterUid, FollowerName}},
+    api::{
+        key::ObjectKey,
+        names::{ClusterUid, FollowerName},
+    },
     cluster::{error::Error, session::Observer},
     source::Scope,
-    telemetry::{audit::{AuditLog, Change}, herald::{Notice, Notices, ObjectRef, Tone}, metrics::Metrics, requests::Requests},
+    telemetry::{
+        audit::{AuditLog, Change},
+        herald::{Notice, Notices, ObjectRef, Tone},
+        metrics::Metrics,
+        requests::Requests,
+    },
 };
-use std::{collections::BTreeMap, sync::Arc, time::{Duration, Instant, SystemTime}};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
 
 /// Counts are told at most this often.
 const EVERY: Duration = Duration::from_millis(500);
@@ -124,12 +136,17 @@ impl Teller {
     /// Another cluster answered.
     pub fn moved(&self, name: &FollowerName, found: &ClusterUid) {
         tracing::warn!(follower = %name, expected = %self.cluster, %found, "ClusterChanged: another cluster answers; nothing was written to it");
-        self.telling.notices.about_us(Tone::Warning, "ClusterChanged", format!("{name}: kube-system's UID was {} and is {found}", self.cluster));
+        self.telling.notices.about_us(
+            Tone::Warning,
+            "ClusterChanged",
+            format!("{name}: kube-system's UID was {} and is {found}", self.cluster),
+        );
     }
 
     /// A list of copies is forbidden.
     pub fn denied(&mut self, scope: &Scope, error: &Error) {
-        let place = scope.namespace.as_ref().map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
+        let place =
+            scope.namespace.as_ref().map_or_else(|| "all namespaces".to_owned(), |name| format!("namespace {name}"));
         let what = format!("may not read {} in {place}: grant get, list and watch", scope.kind.plural());
         if self.denied.as_ref() != Some(&what) {
             tracing::warn!(follower = %self.follower, %error, "{what}");
@@ -200,7 +217,10 @@ impl Teller {
             name: task.key.name.clone(),
             source: format!("{}/{}", task.source.namespace, task.source.name),
             action: task.write.as_str(),
-            class: task.class.filter(|_| matches!(task.write, Write::Delete | Write::Release)).map(|class| class.as_str()),
+            class: task
+                .class
+                .filter(|_| matches!(task.write, Write::Delete | Write::Release))
+                .map(|class| class.as_str()),
             result: applied.error.as_ref().map_or_else(|| result.to_owned(), |error| format!("{result}: {error}")),
             code: applied.error.as_ref().and_then(|error| error.status()).map(|status| status.code),
         }
@@ -263,8 +283,10 @@ impl Teller {
     fn tell_counts(&mut self, mirror: &Mirror) {
         let (metrics, name) = (&self.telling.metrics, self.follower.as_str());
         let counted = counts(mirror);
-        let states: Vec<(&'static str, usize)> =
-            State::ALL.iter().map(|state| (state.as_str(), counted.get(state.as_str()).copied().unwrap_or_default())).collect();
+        let states: Vec<(&'static str, usize)> = State::ALL
+            .iter()
+            .map(|state| (state.as_str(), counted.get(state.as_str()).copied().unwrap_or_default()))
+            .collect();
         metrics.copies(name, &states);
         metrics.strays(name, mirror.strays());
         let held = mirror.deletions().values().filter(|pending| pending.held.is_some()).count();

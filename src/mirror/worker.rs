@@ -15,14 +15,30 @@ use super::{
     teller::Teller,
 };
 use crate::{
-    api::{approval::Approvals, mark::ACCEPT, metadata::MetadataFilter, names::{ClusterUid, FollowerName, Namespace}},
-    cluster::{error::{Class, Error}, session::Session, watch::Event},
+    api::{
+        approval::Approvals,
+        mark::ACCEPT,
+        metadata::MetadataFilter,
+        names::{ClusterUid, FollowerName, Namespace},
+    },
+    cluster::{
+        error::{Class, Error},
+        session::Session,
+        watch::Event,
+    },
     object::decode::{Meta, MetaOnly, Object},
     source::{Scope, Snapshot},
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use std::{collections::{BTreeMap, BTreeSet}, sync::Arc, time::{Duration, Instant}};
-use tokio::{sync::{Semaphore, mpsc, watch}, time::{sleep_until, timeout}};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    time::{sleep_until, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 /// Requests that change a follower run side by side up to this number.
@@ -279,7 +295,8 @@ impl Worker {
     }
 
     fn answer(&self, inquiry: Inquiry) {
-        let connected = matches!(self.line, Line::Up(_)) && self.mirror.is_read() && self.namespaces.is_settled(&self.breadth);
+        let connected =
+            matches!(self.line, Line::Up(_)) && self.mirror.is_read() && self.namespaces.is_settled(&self.breadth);
         let circumstances = Circumstances {
             follower: self.teller.follower().clone(),
             problem: self.problem.clone(),
@@ -374,7 +391,9 @@ impl Worker {
                 self.take_copy(scope, event);
             }
             Err(error) if error.class() == Class::Denied => self.denied(scope, &error),
-            Err(error) => tracing::debug!(follower = %self.teller.follower(), kind = %scope.kind, %error, "watch interrupted"),
+            Err(error) => {
+                tracing::debug!(follower = %self.teller.follower(), kind = %scope.kind, %error, "watch interrupted")
+            }
         }
     }
 
@@ -446,7 +465,9 @@ impl Worker {
                     self.mirror.namespaces_visible(Visible::None);
                 }
             }
-            Err(error) => tracing::debug!(follower = %self.teller.follower(), %error, "watch of namespaces interrupted"),
+            Err(error) => {
+                tracing::debug!(follower = %self.teller.follower(), %error, "watch of namespaces interrupted")
+            }
         }
     }
 

@@ -49,7 +49,9 @@ fn tell(snapshot: &Snapshot, metrics: &Metrics, certified: &mut BTreeSet<(String
 pub fn state(condition: &Condition) -> &'static str {
     match condition {
         Condition::Frozen(frozen) => frozen.state(),
-        Condition::Ready(shipment) if shipment.intent.validate && matches!(shipment.payload.tls, Some(Err(_))) => "InvalidPayload",
+        Condition::Ready(shipment) if shipment.intent.validate && matches!(shipment.payload.tls, Some(Err(_))) => {
+            "InvalidPayload"
+        }
         Condition::Ready(_) => "Ready",
     }
 }

@@ -6,7 +6,11 @@ use super::{
     store::Store,
 };
 use crate::{
-    api::{approval::{self, Approvals}, key::{Kind, ObjectKey}, names::{ClusterUid, Namespace}},
+    api::{
+        approval::{self, Approvals},
+        key::{Kind, ObjectKey},
+        names::{ClusterUid, Namespace},
+    },
     cluster::{
         call::Call,
         endpoint::Endpoint,
@@ -26,7 +30,10 @@ use std::{
     task::Poll,
     time::{Duration, Instant},
 };
-use tokio::{sync::{Semaphore, watch}, time::sleep};
+use tokio::{
+    sync::{Semaphore, watch},
+    time::sleep,
+};
 use tokio_util::sync::CancellationToken;
 
 const FETCHES_AT_ONCE: usize = 32;
@@ -101,7 +108,9 @@ pub struct Parts {
 #[derive(Debug, thiserror::Error)]
 pub enum ReaderError {
     /// Another cluster answers at the management cluster's address.
-    #[error("the management cluster's address leads to another cluster now: kube-system's UID was {expected} and is {found}")]
+    #[error(
+        "the management cluster's address leads to another cluster now: kube-system's UID was {expected} and is {found}"
+    )]
     AnotherCluster {
         /// The cluster that was read so far.
         expected: ClusterUid,
@@ -283,7 +292,11 @@ impl Reader {
             Event::RelistBegun => self.shown_namespaces = Some(BTreeSet::new()),
             Event::RelistDone => {
                 let shown = self.shown_namespaces.take().unwrap_or_default();
-                *labels = labels.iter().filter(|(name, _)| shown.contains(*name)).map(|(name, held)| (name.clone(), held.clone())).collect();
+                *labels = labels
+                    .iter()
+                    .filter(|(name, _)| shown.contains(*name))
+                    .map(|(name, held)| (name.clone(), held.clone()))
+                    .collect();
             }
             Event::Listed(object) | Event::Applied(object) => {
                 let name = Namespace::from(object.metadata.name.as_str());
@@ -341,7 +354,11 @@ impl Feed {
         let approvals = select(path, Some(format!("metadata.name={}", approval::CONFIG_MAP)));
         let namespaces = (extras.namespace_labels == NamespaceLabels::Read)
             .then(|| Watch::new(session.clone(), select(paths::namespaces(), None), permits.clone()));
-        Self { sources: sources.collect(), approvals: Watch::new(session.clone(), approvals, permits.clone()), namespaces }
+        Self {
+            sources: sources.collect(),
+            approvals: Watch::new(session.clone(), approvals, permits.clone()),
+            namespaces,
+        }
     }
 
     fn resume(&mut self, session: &Session) {

@@ -59,16 +59,11 @@ impl Source {
     }
 
     fn entry(&self, kubeconfig: &Kubeconfig, name: &str) -> Entry {
-        let endpoint = usable(name).and_then(|()| {
-            Endpoint::from_context(kubeconfig, name).map_err(|error| error.to_string())
-        });
+        let endpoint =
+            usable(name).and_then(|()| Endpoint::from_context(kubeconfig, name).map_err(|error| error.to_string()));
         let namespace = endpoint.as_ref().ok().and_then(|endpoint| endpoint.default_namespace().cloned());
-        let member = Member {
-            name: name.into(),
-            labels: Arc::new(BTreeMap::new()),
-            namespace,
-            policy: self.policy.clone(),
-        };
+        let member =
+            Member { name: name.into(), labels: Arc::new(BTreeMap::new()), namespace, policy: self.policy.clone() };
         Entry { member, provider: "kubeconfig", endpoint }
     }
 
@@ -143,13 +138,20 @@ mod tests {
     use super::*;
 
     fn source() -> Source {
-        Source { path: PathBuf::from("unused"), policy: Arc::new(Policy::default()), only: None, always: Catalog::new() }
+        Source {
+            path: PathBuf::from("unused"),
+            policy: Arc::new(Policy::default()),
+            only: None,
+            always: Catalog::new(),
+        }
     }
 
     fn catalog(source: &Source, contexts: &[(&str, &str)]) -> Catalog {
         let contexts: String = contexts
             .iter()
-            .map(|(name, cluster)| format!("- {{name: '{name}', context: {{cluster: '{cluster}', user: u, namespace: team}}}}\n"))
+            .map(|(name, cluster)| {
+                format!("- {{name: '{name}', context: {{cluster: '{cluster}', user: u, namespace: team}}}}\n")
+            })
             .collect();
         let text = format!(
             "clusters: [{{name: c, cluster: {{server: 'https://127.0.0.1:6443'}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\ncontexts:\n{contexts}"
@@ -170,7 +172,8 @@ mod tests {
     #[test]
     fn a_context_that_cannot_be_used_is_told_and_harms_no_other() {
         let catalog = catalog(&source(), &[("lost", "missing"), ("with,comma", "c"), ("@local", "c"), ("good", "c")]);
-        let usable: Vec<_> = catalog.iter().filter(|(_, entry)| entry.endpoint.is_ok()).map(|(name, _)| name.as_str()).collect();
+        let usable: Vec<_> =
+            catalog.iter().filter(|(_, entry)| entry.endpoint.is_ok()).map(|(name, _)| name.as_str()).collect();
         assert_eq!(usable, ["good"]);
         assert_eq!(catalog.len(), 4);
     }
