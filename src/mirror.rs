@@ -9,11 +9,16 @@
 //! ```
 //! Everything up to [`apply`](self) is synchronous: no I/O, no clock, no logging; time and randomness are arguments.
 
+pub mod apply;
 pub mod claims;
 pub mod decide;
 pub mod deletion;
 pub mod desired;
+pub mod dial;
+pub mod feed;
+pub mod fleet;
 pub mod history;
+pub mod inquiry;
 pub mod losses;
 pub mod namespaces;
 pub mod observed;
@@ -21,6 +26,10 @@ pub mod outcome;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
+pub mod rate;
 pub mod report;
 pub mod request;
 pub mod state;
+pub mod teller;
+pub mod view;
+pub mod worker;

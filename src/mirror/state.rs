@@ -277,6 +277,14 @@ impl Mirror {
         std::mem::take(&mut self.notes)
     }
 
+    /// The rights reach only some namespaces: everything about copies and namespaces is read anew.
+    pub fn restart(&mut self, scopes: impl IntoIterator<Item = Scope>, visible: Visible) {
+        self.relists.clear();
+        self.unread = scopes.into_iter().collect();
+        self.namespaces = Namespaces::new(visible);
+        self.route_all(Cause::Policy);
+    }
+
     fn copy_lost(&mut self, key: &ObjectKey) {
         if self.copies.remove(key).is_some() {
             self.touched(key);
