@@ -15,6 +15,8 @@ pub mod deletion;
 pub mod desired;
 pub mod history;
 pub mod losses;
+#[cfg(test)]
+pub(crate) mod makers;
 pub mod namespaces;
 pub mod observed;
 pub mod outcome;
