@@ -20,6 +20,8 @@ pub mod fleet;
 pub mod history;
 pub mod inquiry;
 pub mod losses;
+#[cfg(test)]
+pub(crate) mod makers;
 pub mod namespaces;
 pub mod observed;
 pub mod outcome;

@@ -50,6 +50,13 @@ pub struct Observed {
     pub last_manager: Option<Box<str>>,
 }
 
+impl Observed {
+    /// Whether it is a copy, be it a damaged one: only these are watched, and kept.
+    pub fn is_copy(&self) -> bool {
+        matches!(self.standing, Standing::Ours(_) | Standing::Damaged)
+    }
+}
+
 /// Whose an object is.
 #[derive(Clone, Debug)]
 pub enum Standing {

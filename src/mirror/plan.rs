@@ -10,7 +10,7 @@ use super::{
 use crate::{
     api::{annotations::DeletionPolicy, key::ObjectKey, names::Uid},
     object::{
-        digest::Digest,
+        digest::{Digest, OPAQUE},
         tls::{Sound, Unsound},
     },
 };
@@ -216,19 +216,18 @@ pub struct Situation<'a> {
 
 /// What to do.
 pub fn plan(situation: &Situation<'_>) -> Action {
-    let (ours, hold) = match situation.observed {
-        Some(Observed { deleting: true, .. }) => return Action::Rest(State::Waiting),
-        Some(observed) => (matches!(observed.standing, Standing::Ours(_)), observed.hold),
-        None => (false, false),
-    };
-    match situation.claim {
+    let copy = situation.observed.filter(|observed| observed.is_copy());
+    let ours = copy.is_some_and(|observed| matches!(observed.standing, Standing::Ours(_)));
+    let action = match situation.claim {
+        _ if copy.is_some_and(|observed| observed.deleting) => Action::Rest(State::Waiting),
         Claim::Nobody => Action::Rest(State::InStep),
-        _ if ours && hold => Action::Rest(State::Held),
-        Claim::Undecided(state) => Action::Rest(*state),
         Claim::Unwanted(_) if !ours => Action::Rest(State::InStep),
+        _ if copy.is_some_and(|observed| observed.hold) => Action::Rest(State::Held),
+        Claim::Undecided(state) => Action::Rest(*state),
         Claim::Unwanted(unwanted) => part(*unwanted),
-        Claim::Wanted(wanted) => unless_too_early(situation, keep(situation, wanted)),
-    }
+        Claim::Wanted(wanted) => keep(situation, wanted),
+    };
+    unless_unconditional(situation, unless_too_early(situation, action))
 }
 
 /// A wanted target.
@@ -240,15 +239,8 @@ fn keep(situation: &Situation<'_>, wanted: &Wanted) -> Action {
         (None, Presence::Missing) if wanted.create_namespace => Action::Write(Write::CreateNamespace),
         (None, Presence::Missing) => Action::Rest(State::Waiting),
         (None, _) => unless_contested(situation, wanted, Write::Create),
-        (Some(observed), _) if spoils(wanted, observed) => Action::Rest(State::InvalidPayload),
-        (Some(observed), _) => match &observed.standing {
-            Standing::Ours(_) | Standing::Damaged => repair(situation, wanted, observed),
-            Standing::Stray => in_the_way(situation, State::Conflict),
-            Standing::Foreign(foreign) if adopts(wanted, foreign) => Action::Write(Write::Adopt),
-            Standing::Foreign(foreign) if wanted.overwrite && !foreign.untouchable => Action::Write(Write::Overwrite),
-            Standing::Foreign(foreign) if foreign.taken_over => in_the_way(situation, State::TakenOver),
-            Standing::Foreign(_) => in_the_way(situation, State::Conflict),
-        },
+        (Some(observed), _) if observed.is_copy() => repair(situation, wanted, observed),
+        (Some(observed), _) => displace(situation, wanted, observed),
     }
 }
 
@@ -262,15 +254,41 @@ fn spoils(wanted: &Wanted, observed: &Observed) -> bool {
 }
 
 fn repair(situation: &Situation<'_>, wanted: &Wanted, observed: &Observed) -> Action {
+    if spoils(wanted, observed) {
+        return Action::Rest(State::InvalidPayload);
+    }
     if situation.history.is_altered(wanted.whole, observed.whole) {
         return Action::Rest(State::Altered);
     }
     unless_contested(situation, wanted, if must_replace(wanted, observed) { Write::Replace } else { Write::Update })
 }
 
+/// An object that is not ours stands where a copy is wanted. Nobody watches it: whatever keeps us off is looked at again.
+fn displace(situation: &Situation<'_>, wanted: &Wanted, observed: &Observed) -> Action {
+    match write_over(wanted, &observed.standing) {
+        Err(state) => in_the_way(situation, state),
+        Ok(_) if observed.deleting => in_the_way(situation, State::Waiting),
+        Ok(_) if observed.hold => in_the_way(situation, State::Held),
+        Ok(_) if spoils(wanted, observed) => in_the_way(situation, State::InvalidPayload),
+        Ok(write) => unless_contested(situation, wanted, write),
+    }
+}
+
+/// How an object that is not ours may be written over, or why not.
+fn write_over(wanted: &Wanted, standing: &Standing) -> Result<Write, State> {
+    match standing {
+        Standing::Foreign(foreign) if foreign.taken_over => Err(State::TakenOver),
+        Standing::Foreign(foreign) if foreign.untouchable => Err(State::Conflict),
+        Standing::Foreign(foreign) if adopts(wanted, foreign) => Ok(Write::Adopt),
+        _ if wanted.overwrite => Ok(Write::Overwrite),
+        _ => Err(State::Conflict),
+    }
+}
+
 /// Type and immutable content cannot be changed in place.
 pub fn must_replace(wanted: &Wanted, observed: &Observed) -> bool {
-    wanted.type_ != observed.type_ || (observed.immutable && wanted.content != observed.content)
+    let type_of = |type_: &Option<Arc<str>>| type_.clone().unwrap_or_else(|| OPAQUE.into());
+    type_of(&wanted.type_) != type_of(&observed.type_) || (observed.immutable && wanted.content != observed.content)
 }
 
 fn unless_contested(situation: &Situation<'_>, wanted: &Wanted, write: Write) -> Action {
@@ -289,13 +307,12 @@ fn in_the_way(situation: &Situation<'_>, state: State) -> Action {
     }
 }
 
-/// kubed's copy of this very source, and not the source itself (kubed labels its own sources).
+/// kubed's copy of this very source.
 fn adopts(wanted: &Wanted, foreign: &super::observed::Foreign) -> bool {
     let Adoption { source, uid, cluster } = &wanted.kubed;
-    !foreign.untouchable
-        && foreign.kubed.as_ref().is_some_and(|kubed| {
-            kubed.names(source, cluster) && uid.as_ref().is_none_or(|uid| kubed.uid.as_ref() == Some(uid))
-        })
+    foreign.kubed.as_ref().is_some_and(|kubed| {
+        kubed.names(source, cluster) && uid.as_ref().is_none_or(|uid| kubed.uid.as_ref() == Some(uid))
+    })
 }
 
 fn part(unwanted: Unwanted) -> Action {
@@ -316,3 +333,15 @@ fn unless_too_early(situation: &Situation<'_>, action: Action) -> Action {
         _ => action,
     }
 }
+
+/// To an API server, version `0` or none at all means any version: no write may be conditional on that.
+fn unless_unconditional(situation: &Situation<'_>, action: Action) -> Action {
+    let lax = situation.observed.is_some_and(|observed| observed.version.as_str().bytes().all(|byte| byte == b'0'));
+    match action {
+        Action::Write(write) if lax && write != Write::Look => Action::Rest(State::Refused),
+        _ => action,
+    }
+}
+
+#[cfg(test)]
+mod tests;
