@@ -1,8 +1,11 @@
 //! The command line: one file per subcommand.
 
 pub mod args;
+pub mod deletions;
 pub mod engine;
 pub mod inspect;
+pub mod output;
+pub mod plan;
 pub mod run;
 pub mod signals;
 
@@ -14,7 +17,7 @@ pub fn execute(task: args::Task) -> ExitCode {
     match prepare().and_then(|runtime| runtime.block_on(dispatch(task))) {
         Ok(code) => code,
         Err(error) => {
-            tracing::error!("{error:#}");
+            output::complain(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -23,16 +26,13 @@ pub fn execute(task: args::Task) -> ExitCode {
 async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
     match task {
         args::Task::Run(run) => run::run(*run).await,
-        args::Task::Plan(_) | args::Task::Deletions(_) => Ok(ExitCode::FAILURE),
+        args::Task::Plan(plan) => plan::plan(*plan).await,
+        args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
     }
 }
 
 fn prepare() -> anyhow::Result<tokio::runtime::Runtime> {
-    // One crypto provider in the whole process: a second one cannot be installed.
+    // One crypto provider in the whole process: installed first, before anything can pick another.
     let _installed_before = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(std::env::var("TOWLINE_LOG").unwrap_or("info".into()))
-        .init();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime cannot be started")
 }

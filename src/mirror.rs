@@ -9,6 +9,7 @@
 //! ```
 //! Everything up to [`apply`](self) is synchronous: no I/O, no clock, no logging; time and randomness are arguments.
 
+pub mod advisor;
 pub mod apply;
 pub mod claims;
 pub mod decide;

@@ -56,8 +56,13 @@ pub struct Engine {
     pub sources: watch::Receiver<Snapshot>,
     /// The followers.
     pub directory: watch::Receiver<Directory>,
-    /// The connection to the management cluster, while there is one.
-    pub hub: watch::Receiver<Option<Session>>,
+}
+
+impl Engine {
+    /// Adds a task that must run as long as the engine does.
+    pub fn supervise(&mut self, task: impl Future<Output = Result<()>> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
 }
 
 /// How an engine runs.
@@ -68,6 +73,8 @@ pub struct Drive {
     pub rate: Option<WriteRate>,
     /// Whom the workers tell.
     pub telling: Telling,
+    /// Gets the connection to the management cluster, while there is one.
+    pub hub_session: watch::Sender<Option<Session>>,
     /// Ends everything.
     pub stop: CancellationToken,
 }
@@ -113,13 +120,13 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
 
     let (sources, sources_seen) = watch::channel(Snapshot::default());
     let (approvals, approvals_seen) = watch::channel(Arc::new(Approvals::new()));
-    let (session, session_seen) = watch::channel(None);
     let uid = hub.session.uid().clone();
+    let shared = shared(job, &drive, permits.clone());
     let reader = Reader::new(reader::Parts {
         store: Store::new(packing(job, &hub, &key), scopes(&job.sources.namespaces)),
         extras: extras(job),
-        outputs: reader::Outputs { sources, approvals, session },
-        permits: permits.clone(),
+        outputs: reader::Outputs { sources, approvals, session: drive.hub_session },
+        permits,
         endpoint: hub.endpoint,
         options: hub.options,
         session: hub.session,
@@ -130,14 +137,15 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     });
 
     let plant =
-        Plant { settings: settings(job, uid, key), shared: shared(job, &drive, permits), telling: drive.telling };
+        Plant { settings: settings(job, uid, key), shared, telling: drive.telling };
     let feeds = Feeds { catalog: names_seen, sources: sources_seen.clone(), approvals: approvals_seen };
     let (fleet, directory) = Fleet::new(plant, feeds, stop);
     tasks.spawn(async move { Ok(fleet.run().await?) });
-    Ok(Engine { tasks, sources: sources_seen, directory, hub: session_seen })
+    Ok(Engine { tasks, sources: sources_seen, directory })
 }
 
-async fn ends(task: impl Future<Output = ()>) -> Result<()> {
+/// A task that cannot fail.
+pub async fn ends(task: impl Future<Output = ()>) -> Result<()> {
     task.await;
     Ok(())
 }

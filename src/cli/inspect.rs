@@ -6,9 +6,14 @@ use crate::{
         inquiry::{Inquiry, PlanReport},
         report::{DeletionReport, FollowerReport, SourceReport},
     },
-    source::{Snapshot, census},
+    source::{Scope, Snapshot, Source, census},
+    telemetry::metrics::Metrics,
+    web::{
+        filter::Filter,
+        inspect::{BoxFuture, Inspect},
+    },
 };
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -20,23 +25,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Whom to ask.
 #[derive(Clone)]
 pub struct Inspector {
+    /// Metrics.
+    pub metrics: Metrics,
     /// The sources.
     pub sources: watch::Receiver<Snapshot>,
     /// The followers.
     pub directory: watch::Receiver<Directory>,
 }
 
-impl Inspector {
+impl Inspect for Inspector {
     /// Whether the sources have been listed: never depends on a follower.
-    pub fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<(), String> {
         let snapshot = self.sources.borrow();
-        let waiting = snapshot.scopes.iter().filter(|(_, progress)| !progress.listed);
-        let waiting: Vec<String> = waiting
-            .map(|(scope, _)| match &scope.namespace {
-                Some(namespace) => format!("{} in {namespace}", scope.kind.plural()),
-                None => scope.kind.plural().to_owned(),
-            })
-            .collect();
+        let waiting: Vec<String> =
+            snapshot.scopes.iter().filter(|(_, progress)| !progress.listed).map(|(scope, _)| place(scope)).collect();
         if snapshot.scopes.is_empty() {
             Err("sources are not listed yet".to_owned())
         } else if waiting.is_empty() {
@@ -46,22 +48,42 @@ impl Inspector {
         }
     }
 
+    fn followers<'a>(&'a self, _filter: &'a Filter) -> BoxFuture<'a, Vec<FollowerReport>> {
+        self.all_followers().boxed()
+    }
+
+    fn sources<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Vec<SourceReport>> {
+        self.all_sources(filter.follower.as_deref()).boxed()
+    }
+
+    fn deletions<'a>(&'a self, _filter: &'a Filter) -> BoxFuture<'a, Vec<DeletionReport>> {
+        self.all_deletions().boxed()
+    }
+
+    fn metrics(&self) -> String {
+        self.metrics.render()
+    }
+}
+
+impl Inspector {
     /// Every follower, also those that never answered.
-    pub async fn followers(&self) -> Vec<FollowerReport> {
+    async fn all_followers(&self) -> Vec<FollowerReport> {
         let mut reports = self.directory.borrow().silent.clone();
         reports.extend(self.ask(Inquiry::Follower).await);
         reports.sort_by(|one, other| one.follower.cmp(&other.follower));
         reports
     }
 
-    /// Every source, with its copies in all followers.
-    pub async fn sources(&self) -> Vec<SourceReport> {
+    /// Every source, with its copies in all followers or in one.
+    async fn all_sources(&self, follower: Option<&str>) -> Vec<SourceReport> {
         let snapshot = self.sources.borrow().clone();
         let mut copies: BTreeMap<_, BTreeMap<&'static str, usize>> = BTreeMap::new();
-        for (source, state) in self.ask(Inquiry::Targets).await.into_iter().flatten() {
+        let answers = self.ask(Inquiry::Targets).await;
+        let chosen = answers.into_iter().filter(|targets| follower.is_none_or(|name| targets.has_name(name)));
+        for (source, state) in chosen.flat_map(|targets| targets.states) {
             *copies.entry(source).or_default().entry(state.as_str()).or_default() += 1;
         }
-        let report = |source: &crate::source::Source| SourceReport {
+        let mut report = |source: &Source| SourceReport {
             kind: source.key.kind,
             namespace: source.key.namespace.clone(),
             name: source.key.name.clone(),
@@ -70,11 +92,11 @@ impl Inspector {
             resource_version: source.shipment().map(|shipment| shipment.version.to_string()),
             copies: copies.remove(&source.key).unwrap_or_default(),
         };
-        snapshot.sources.values().map(|source| &**source).map(report).collect()
+        snapshot.sources.values().map(|source| report(source)).collect()
     }
 
     /// What waits for approval.
-    pub async fn deletions(&self) -> Vec<DeletionReport> {
+    async fn all_deletions(&self) -> Vec<DeletionReport> {
         let mut reports: Vec<_> = self.ask(Inquiry::Deletions).await.into_iter().flatten().collect();
         reports.sort_by(|one, other| one.follower.cmp(&other.follower));
         reports
@@ -92,6 +114,13 @@ impl Inspector {
         let workers = self.directory.borrow().workers.clone();
         let answers: FuturesUnordered<_> = workers.into_iter().map(|worker| answer(worker, &question)).collect();
         answers.filter_map(async |answer| answer).collect().await
+    }
+}
+
+fn place(scope: &Scope) -> String {
+    match &scope.namespace {
+        Some(namespace) => format!("{} in {namespace}", scope.kind.plural()),
+        None => scope.kind.plural().to_owned(),
     }
 }
 

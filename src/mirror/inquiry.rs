@@ -15,11 +15,26 @@ pub enum Inquiry {
     /// How it stands.
     Follower(oneshot::Sender<FollowerReport>),
     /// Every target: its source and state.
-    Targets(oneshot::Sender<Vec<(ObjectKey, State)>>),
+    Targets(oneshot::Sender<Targets>),
     /// What a dry run would write.
     Plan(oneshot::Sender<PlanReport>),
     /// What waits for approval.
     Deletions(oneshot::Sender<Option<DeletionReport>>),
+}
+
+/// The targets of one follower.
+pub struct Targets {
+    /// The follower's names.
+    pub names: Vec<FollowerName>,
+    /// The source and the state of each target.
+    pub states: Vec<(ObjectKey, State)>,
+}
+
+impl Targets {
+    /// Whether the follower is known by this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.as_str() == name)
+    }
 }
 
 /// What a dry run has found out.
@@ -52,12 +67,18 @@ impl Inquiry {
         let _gone = match self {
             Self::Follower(to) => to.send(follower_report(mirror, circumstances)).is_err(),
             Self::Plan(to) => to.send(plan_report(mirror, circumstances)).is_err(),
-            Self::Targets(to) => {
-                to.send(mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect()).is_err()
-            }
+            Self::Targets(to) => to.send(targets(mirror)).is_err(),
             Self::Deletions(to) => to.send(deletion_report(mirror, follower)).is_err(),
         };
     }
+}
+
+fn targets(mirror: &Mirror) -> Targets {
+    Targets { names: names(mirror), states: mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect() }
+}
+
+fn names(mirror: &Mirror) -> Vec<FollowerName> {
+    mirror.roster().members.iter().map(|member| member.name.clone()).collect()
 }
 
 fn plan_report(mirror: &Mirror, circumstances: Circumstances) -> PlanReport {
@@ -71,7 +92,7 @@ fn follower_report(mirror: &Mirror, circumstances: Circumstances) -> FollowerRep
     FollowerReport {
         rows: rows(mirror, &follower),
         follower,
-        names: mirror.roster().members.iter().map(|member| member.name.clone()).collect(),
+        names: names(mirror),
         cluster_uid: Some(mirror.cluster().clone()),
         connected: settled,
         problem,
@@ -123,7 +144,7 @@ fn deletion_report(mirror: &Mirror, follower: &FollowerName) -> Option<DeletionR
         follower: follower.clone(),
         cluster_uid: mirror.cluster().clone(),
         digest: approval::digest(mirror.cluster(), &copies),
-        reasons: reasons.into_iter().collect(),
+        reasons: reasons.into_iter().map(str::to_owned).collect(),
         copies,
     })
 }

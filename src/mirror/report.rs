@@ -3,7 +3,7 @@
 
 use crate::api::key::Kind;
 use crate::api::names::{ClusterUid, FollowerName, Namespace, ObjectName};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// One follower.
@@ -85,7 +85,7 @@ pub struct SourceReport {
 }
 
 /// The unwanted copies of one follower that wait for approval.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletionReport {
     /// The follower's first name.
@@ -96,7 +96,7 @@ pub struct DeletionReport {
     /// What approves exactly these copies.
     pub digest: String,
     /// Why they are held: each reason once.
-    pub reasons: Vec<&'static str>,
+    pub reasons: Vec<String>,
     /// `Kind/namespace/name/uid`, sorted.
     pub copies: Vec<String>,
 }

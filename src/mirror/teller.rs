@@ -9,7 +9,7 @@ use super::{
     outcome::Outcome,
     plan::{State, Write},
     report::Row,
-    state::{Mirror, Settings},
+    state::{Mirror, Note, Settings},
 };
 use crate::{
     api::{
@@ -17,10 +17,10 @@ use crate::{
         names::{ClusterUid, FollowerName},
     },
     cluster::{error::Error, session::Observer},
-    source::Scope,
+    source::{Scope, Source},
     telemetry::{
         audit::{AuditLog, Change},
-        herald::{Notice, Notices, ObjectRef, Tone},
+        events::{About, Gravity, Notice, ObjectRef, SYNCED}, herald::Notices,
         metrics::Metrics,
         requests::Requests,
     },
@@ -135,12 +135,9 @@ impl Teller {
 
     /// Another cluster answered.
     pub fn moved(&self, name: &FollowerName, found: &ClusterUid) {
-        tracing::warn!(follower = %name, expected = %self.cluster, %found, "ClusterChanged: another cluster answers; nothing was written to it");
-        self.telling.notices.about_us(
-            Tone::Warning,
-            "ClusterChanged",
-            format!("{name}: kube-system's UID was {} and is {found}", self.cluster),
-        );
+        tracing::warn!(follower = %name, expected = %self.cluster, %found, "another cluster answers; nothing was written there");
+        let detail = format!("{name}: kube-system's UID was {} and is {found}; nothing was written there", self.cluster);
+        self.about_us("ClusterChanged", detail);
     }
 
     /// A list of copies is forbidden.
@@ -150,7 +147,7 @@ impl Teller {
         let what = format!("may not read {} in {place}: grant get, list and watch", scope.kind.plural());
         if self.denied.as_ref() != Some(&what) {
             tracing::warn!(follower = %self.follower, %error, "{what}");
-            self.telling.notices.about_us(Tone::Warning, "FollowerDenied", format!("{}: {what}", self.follower));
+            self.about_us("FollowerDenied", what.clone());
             self.denied = Some(what);
         }
     }
@@ -256,25 +253,35 @@ impl Teller {
         }
     }
 
-    fn notice(&self, mirror: &Mirror, note: super::state::Note) {
-        let Some(source) = mirror.source(&note.source) else { return };
-        let object = ObjectRef {
-            kind: note.source.kind.as_str(),
-            namespace: note.source.namespace.to_string(),
-            name: note.source.name.to_string(),
-            uid: source.uid.to_string(),
-            resource_version: source.version.to_string(),
-        };
-        let (tone, reason) = match note.state {
-            State::InStep => (Tone::Normal, "Synced"),
-            State::Pending | State::Waiting | State::Frozen | State::DeletionPending | State::Held => return,
-            state => (Tone::Warning, state.as_str()),
-        };
-        self.telling.notices.send(Notice {
-            source: object,
+    fn about_us(&self, reason: &'static str, detail: String) {
+        self.telling.notices.tell(Notice {
+            about: About::Towline,
             reason,
-            tone,
-            follower: Some(self.follower.to_string()),
+            gravity: Gravity::Warning,
+            follower: Some(self.follower.clone()),
+            target: String::new(),
+            detail: Some(detail),
+        });
+    }
+
+    fn notice(&self, mirror: &Mirror, note: Note) {
+        let Some(source) = mirror.source(&note.source) else {
+            if note.state == State::DeletionHeld {
+                self.about_us("DeletionsHeld", note.detail.unwrap_or_default());
+            }
+            return;
+        };
+        let (gravity, reason) = match note.state {
+            State::InStep => (Gravity::Normal, SYNCED),
+            State::Pending | State::Waiting | State::Frozen | State::DeletionPending | State::Held => return,
+            State::DeletionHeld => (Gravity::Warning, "DeletionsHeld"),
+            state => (Gravity::Warning, state.as_str()),
+        };
+        self.telling.notices.tell(Notice {
+            about: About::Source(object_ref(source)),
+            reason,
+            gravity,
+            follower: Some(self.follower.clone()),
             target: format!("{}/{}", note.target.namespace, note.target.name),
             detail: note.detail,
         });
@@ -302,6 +309,17 @@ impl Teller {
     /// The worker ends.
     pub fn retire(&self) {
         self.telling.forget(&self.follower);
+    }
+}
+
+/// A source as events name it.
+pub fn object_ref(source: &Source) -> ObjectRef {
+    ObjectRef {
+        kind: source.key.kind.as_str(),
+        namespace: source.key.namespace.clone(),
+        name: source.key.name.clone(),
+        uid: source.uid.clone(),
+        resource_version: source.version.clone(),
     }
 }
 
