@@ -14,3 +14,6 @@ mod server;
 pub use filter::Filter;
 pub use inspect::{BoxFuture, Handle, Inspect};
 pub use server::serve;
+
+#[cfg(test)]
+mod tests;

@@ -8,13 +8,12 @@
 
 mod story;
 
-use crate::api::names::{FollowerName, Namespace, ObjectName, ResourceVersion, Uid};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Instant,
 };
-use story::Story;
+use story::{Place, Story};
 
 /// The reason of the one Normal event that each version of a source gets.
 pub const SYNCED: &str = "Synced";
@@ -30,13 +29,13 @@ pub struct ObjectRef {
     /// `Secret`, `ConfigMap`, `Pod`.
     pub kind: &'static str,
     /// Its namespace.
-    pub namespace: Namespace,
+    pub namespace: String,
     /// Its name.
-    pub name: ObjectName,
+    pub name: String,
     /// Its UID.
-    pub uid: Uid,
+    pub uid: String,
     /// Its version.
-    pub resource_version: ResourceVersion,
+    pub resource_version: String,
 }
 
 /// What a notice is about.
@@ -50,14 +49,14 @@ pub enum About {
 
 /// How grave an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gravity {
+pub enum Tone {
     /// Told once per version of the object.
     Normal,
     /// Told once in 10 minutes.
     Warning,
 }
 
-impl Gravity {
+impl Tone {
     /// The event's `type`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -67,21 +66,38 @@ impl Gravity {
     }
 }
 
-/// Something that users should know of. Holds names, never content.
+/// Something that users of a source should know of. Holds names, never content.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// What it is about.
-    pub about: About,
+    /// The source.
+    pub source: ObjectRef,
     /// CamelCase, at most 128 characters.
     pub reason: &'static str,
     /// How grave it is.
-    pub gravity: Gravity,
+    pub tone: Tone,
     /// The follower, if it is about one.
-    pub follower: Option<FollowerName>,
-    /// The target in it, `namespace/name`; empty if it is about the whole follower.
+    pub follower: Option<String>,
+    /// The target in it, `namespace/name`; empty if it is about no certain one.
     pub target: String,
     /// More, in Towline's words.
     pub detail: Option<String>,
+}
+
+/// A notice about anything.
+#[derive(Clone, Debug)]
+pub struct Word {
+    pub(super) about: About,
+    pub(super) reason: &'static str,
+    pub(super) tone: Tone,
+    pub(super) place: Place,
+    pub(super) detail: Option<String>,
+}
+
+impl From<Notice> for Word {
+    fn from(notice: Notice) -> Self {
+        let Notice { source, reason, tone, follower, target, detail } = notice;
+        Self { about: About::Source(source), reason, tone, place: (follower, target), detail }
+    }
 }
 
 /// One event to be written.
@@ -92,11 +108,11 @@ pub struct Telling {
     /// Why.
     pub reason: &'static str,
     /// How grave it is.
-    pub gravity: Gravity,
+    pub tone: Tone,
     /// How many followers it is about.
     pub followers: usize,
     /// The first five of them, in byte order.
-    pub follower_names: Vec<FollowerName>,
+    pub follower_names: Vec<String>,
     /// How many targets it is about.
     pub targets: usize,
     /// The first five of them, if all are in one follower.
@@ -115,7 +131,8 @@ impl About {
         }
     }
 
-    fn version(&self) -> Option<(&Uid, &ResourceVersion)> {
+    /// UID and version.
+    fn version(&self) -> Option<(&str, &str)> {
         match self {
             Self::Source(source) => Some((&source.uid, &source.resource_version)),
             Self::Towline => None,
@@ -124,7 +141,7 @@ impl About {
 }
 
 /// Kind, namespace and name; `None` is Towline itself.
-type Subject = Option<(&'static str, Namespace, ObjectName)>;
+type Subject = Option<(&'static str, String, String)>;
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Topic {
@@ -144,15 +161,16 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Takes a notice.
-    pub fn note(&mut self, notice: Notice, now: Instant) {
-        let topic = Topic { subject: notice.about.subject(), reason: notice.reason };
-        if notice.gravity == Gravity::Normal {
-            self.put_right(&topic, &notice);
+    /// Takes a notice about a source, or about Towline or a follower.
+    pub fn note(&mut self, word: impl Into<Word>, now: Instant) {
+        let word = word.into();
+        let topic = Topic { subject: word.about.subject(), reason: word.reason };
+        if word.tone == Tone::Normal {
+            self.put_right(&topic, &word.place);
         }
-        let Some(topic) = self.open(topic, &notice.about, notice.gravity) else { return };
+        let Some(topic) = self.open(topic, &word.about, word.tone) else { return };
         let room = self.gathered < MOST_GATHERED;
-        self.change(&topic, |story| story.gather(notice, room, now));
+        self.change(&topic, |story| story.gather(word.place, word.detail, room, now));
         self.forget_the_oldest();
     }
 
@@ -160,7 +178,7 @@ impl Budget {
     pub fn expect(&mut self, source: ObjectRef, copies: usize) {
         let about = About::Source(source);
         let topic = Topic { subject: about.subject(), reason: SYNCED };
-        if let Some(topic) = self.open(topic, &about, Gravity::Normal) {
+        if let Some(topic) = self.open(topic, &about, Tone::Normal) {
             self.change(&topic, |story| story.expect(copies));
             self.forget_the_oldest();
         }
@@ -180,12 +198,12 @@ impl Budget {
     }
 
     /// The story of a topic, about the version that the notice is about; `None` if nothing more is to be said about that.
-    fn open(&mut self, topic: Topic, about: &About, gravity: Gravity) -> Option<Arc<Topic>> {
+    fn open(&mut self, topic: Topic, about: &About, tone: Tone) -> Option<Arc<Topic>> {
         let topic = match self.stories.get_key_value(&topic) {
             Some((known, _)) => Arc::clone(known),
             None => {
                 let topic = Arc::new(topic);
-                self.stories.insert(Arc::clone(&topic), Story::new(about.clone(), gravity));
+                self.stories.insert(Arc::clone(&topic), Story::new(about.clone(), tone));
                 topic
             }
         };
@@ -212,14 +230,13 @@ impl Budget {
     }
 
     /// A target that got in step is no longer warned of.
-    fn put_right(&mut self, topic: &Topic, notice: &Notice) {
+    fn put_right(&mut self, topic: &Topic, place: &Place) {
         let from = Topic { subject: topic.subject.clone(), reason: "" };
         let same = self.stories.range::<Topic, _>(from..).take_while(|(other, _)| other.subject == topic.subject);
-        let place = (notice.follower.clone(), notice.target.clone());
-        let warned = same.filter(|(_, story)| story.warns_of(&place));
+        let warned = same.filter(|(_, story)| story.warns_of(place));
         let warned: Vec<_> = warned.map(|(other, _)| Arc::clone(other)).collect();
         for other in warned {
-            self.change(&other, |story| story.put_right(&place));
+            self.change(&other, |story| story.put_right(place));
         }
     }
 

@@ -7,8 +7,9 @@
 mod form;
 mod scribe;
 
+pub use super::events::{Notice, ObjectRef, Tone};
 use super::{
-    events::{About, Budget, Gravity, Notice, ObjectRef, Telling},
+    events::{About, Budget, Telling, Word},
     metrics::Metrics,
     note::note,
 };
@@ -62,7 +63,7 @@ pub struct Herald {
 }
 
 enum Message {
-    Notice(Notice),
+    Word(Word),
     Expect(ObjectRef, usize),
 }
 
@@ -75,17 +76,28 @@ pub fn herald(desk: Desk, metrics: Metrics) -> (Notices, Herald) {
 }
 
 impl Notices {
-    /// Hands in a notice. Never waits: if there are too many, it is dropped, counted, and counts as told.
-    pub fn tell(&self, notice: Notice) {
-        self.send(Message::Notice(notice));
+    /// Hands in a notice about a source. Never waits: if there are too many, it is dropped and counted.
+    pub fn send(&self, notice: Notice) {
+        self.hand_in(Message::Word(notice.into()));
+    }
+
+    /// Hands in something about Towline itself, or about a follower that `text` names.
+    pub fn about_us(&self, tone: Tone, reason: &'static str, text: String) {
+        self.hand_in(Message::Word(Word { about: About::Towline, reason, tone, place: (None, text), detail: None }));
+    }
+
+    /// Hands in something about a follower: those of one reason are told together, by name.
+    pub fn about_follower(&self, tone: Tone, reason: &'static str, follower: &str, detail: Option<String>) {
+        let place = (Some(follower.to_owned()), String::new());
+        self.hand_in(Message::Word(Word { about: About::Towline, reason, tone, place, detail }));
     }
 
     /// Says how many copies this version of a source should have: `Synced` comes at once when they are all in step.
     pub fn expect(&self, source: ObjectRef, copies: usize) {
-        self.send(Message::Expect(source, copies));
+        self.hand_in(Message::Expect(source, copies));
     }
 
-    fn send(&self, message: Message) {
+    fn hand_in(&self, message: Message) {
         if self.inbox.try_send(message).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             self.metrics.event_dropped();
@@ -113,7 +125,7 @@ async fn listen(mut inbox: mpsc::Receiver<Message>, outbox: mpsc::Sender<Telling
     loop {
         tokio::select! {
             Some(message) = inbox.recv() => match message {
-                Message::Notice(notice) => budget.note(notice, Instant::now().into_std()),
+                Message::Word(word) => budget.note(word, Instant::now().into_std()),
                 Message::Expect(source, copies) => budget.expect(source, copies),
             },
             room = room(&outbox, budget.next()) => {
@@ -157,11 +169,14 @@ async fn complain(dropped: &AtomicU64) {
 fn log(telling: &Telling) {
     let (reason, note) = (telling.reason, note(telling));
     let (kind, namespace, name) = match &telling.about {
-        About::Source(source) => (Some(source.kind), Some(source.namespace.as_str()), Some(source.name.as_str())),
+        About::Source(source) => (Some(source.kind), Some(&*source.namespace), Some(&*source.name)),
         About::Towline => (None, None, None),
     };
-    match telling.gravity {
-        Gravity::Normal => tracing::info!(reason, kind, namespace, name, "{note}"),
-        Gravity::Warning => tracing::warn!(reason, kind, namespace, name, "{note}"),
+    match telling.tone {
+        Tone::Normal => tracing::info!(reason, kind, namespace, name, "{note}"),
+        Tone::Warning => tracing::warn!(reason, kind, namespace, name, "{note}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

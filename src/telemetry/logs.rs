@@ -1,15 +1,16 @@
 //! Lines on stderr, and what may never stand in one.
 //!
 //! Only Towline's own targets are as verbose as the user likes: our types have nothing to print. Of every other crate at most
-//! WARN passes, whatever `--log` says, because what they say below that is not ours to vouch for (read in their sources):
-//! - `h2`: DEBUG and TRACE print every frame; DATA frames without their bytes, but HEADERS with some of their fields. Its two
-//!   WARN lines hold a PING's eight bytes and a stream's state.
-//! - `hyper`: DEBUG and TRACE print header names and errors of the peer. It is built without its `tracing` feature.
-//! - `hyper_util`: TRACE prints the hosts and, for a proxy, its URL.
-//! - `rustls`, `hyper_rustls`: TRACE prints handshake messages and certificates. They use `log`, which nothing here listens to.
-//! - `tower`, `tower_http`, `axum`: DEBUG prints errors of any kind. Nothing at WARN.
-//! - `kube_client`: the client logs at DEBUG whole bodies that it cannot decode, and at ERROR and WARN messages of the API
-//!   server, which quote data (admission webhooks). Off altogether.
+//! WARN passes, whatever `--log` says. What they say (read in the sources of the versions in `Cargo.lock`):
+//! - `h2`: each frame at DEBUG and TRACE. It leaves out the bytes of DATA and the fields of HEADERS, but prints what a peer
+//!   wrote into GOAWAY, and promises nothing. At WARN: a PING's eight bytes, and a limit.
+//! - `hyper`: errors and header names at DEBUG. Silent, as it is built without its feature `tracing`.
+//! - `hyper_util`: hosts at DEBUG and TRACE. Nothing at WARN.
+//! - `rustls`, `hyper_rustls`: handshake messages and certificates at TRACE. Silent, as they use `log`, to which nothing here
+//!   listens (`tracing-log` is not built in).
+//! - `tower`, `axum`: errors of any kind at DEBUG. At ERROR: that accepting failed.
+//! - `kube_client`: at WARN and DEBUG whole bodies that it cannot decode, and messages of API servers, which quote data. Off
+//!   altogether, also at ERROR.
 //! - A crate that is not named here is not known: WARN.
 //!
 //! A panic's text may quote a value too (`unwrap` of an error): only literals are repeated.

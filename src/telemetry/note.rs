@@ -1,12 +1,13 @@
 //! How an event reads. Pure.
 
 use super::events::{About, SYNCED, Telling};
-use std::fmt::Display;
 
 /// What the API server takes (†), in bytes.
 const LONGEST_NOTE: usize = 1024;
 /// A context of a kubeconfig may have any name.
 const LONGEST_NAME: usize = 100;
+/// What is about no certain follower is told in a text.
+const LONGEST_TEXT: usize = 190;
 const CUT: &str = "…";
 
 /// The note of an event: one line, at most 1,024 bytes.
@@ -24,17 +25,22 @@ pub fn note(telling: &Telling) -> String {
 }
 
 /// `Conflict on 7 followers: a, b, c, d, e and 2 more: …`, `Conflict on a (web/tls): …`, `Invalid: …`.
+/// What is about no certain follower lists what it is about: `FollowerDenied: a: …, b: …`.
 fn trouble(telling: &Telling) -> String {
     let (reason, at_least) = (telling.reason, at_least(telling));
     let head = match (telling.follower_names.first(), telling.followers) {
-        (None, _) => reason.to_owned(),
+        (None, _) if telling.target_names.is_empty() => reason.to_owned(),
+        (None, _) => format!("{reason}: {}", list(&telling.target_names, telling.targets, LONGEST_TEXT)),
         (Some(follower), 1) => {
-            let targets = list(&telling.target_names, telling.targets);
+            let targets = list(&telling.target_names, telling.targets, LONGEST_NAME);
             let targets = if targets.is_empty() { targets } else { format!(" ({targets})") };
-            format!("{reason} on {}{targets}", cut(follower.to_string(), LONGEST_NAME))
+            format!("{reason} on {}{targets}", cut(follower.clone(), LONGEST_NAME))
         }
         (Some(_), followers) => {
-            format!("{reason} on {at_least}{followers} followers: {}", list(&telling.follower_names, followers))
+            format!(
+                "{reason} on {at_least}{followers} followers: {}",
+                list(&telling.follower_names, followers, LONGEST_NAME)
+            )
         }
     };
     match &telling.detail {
@@ -52,8 +58,8 @@ fn count(count: usize, one: &str, many: &str) -> String {
 }
 
 /// `a, b and 2 more`.
-fn list(names: &[impl Display], of: usize) -> String {
-    let listed: Vec<_> = names.iter().map(|name| cut(name.to_string(), LONGEST_NAME)).collect();
+fn list(names: &[String], of: usize, longest: usize) -> String {
+    let listed: Vec<_> = names.iter().map(|name| cut(name.clone(), longest)).collect();
     match of.saturating_sub(listed.len()) {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
@@ -72,7 +78,7 @@ fn cut(mut text: String, longest: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::events::{Gravity, ObjectRef};
+    use crate::telemetry::events::{ObjectRef, Tone};
 
     fn telling(reason: &'static str, followers: usize, targets: usize) -> Telling {
         let source = ObjectRef {
@@ -86,7 +92,7 @@ mod tests {
         Telling {
             about: About::Source(source),
             reason,
-            gravity: Gravity::Warning,
+            tone: Tone::Warning,
             followers,
             follower_names: names.iter().take(followers).map(|name| (*name).into()).collect(),
             targets,
@@ -110,6 +116,7 @@ mod tests {
             (telling("FollowerDenied", 1, 0), "FollowerDenied on a"),
             (because("403 Forbidden", telling("Refused", 2, 2)), "Refused on 2 followers: a, b: 403 Forbidden"),
             (because("unknown key", telling("Invalid", 0, 0)), "Invalid: unknown key"),
+            (Telling { target_names: vec!["a: denied".to_owned()], ..telling("Denied", 0, 1) }, "Denied: a: denied"),
             (
                 Telling { at_least: true, ..telling("Synced", 2, 9) },
                 "version 123: at least 9 copies on 2 followers in step",

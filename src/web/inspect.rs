@@ -1,6 +1,5 @@
 //! What the web server asks the rest of the program.
 
-use super::filter::Filter;
 use crate::mirror::report::{DeletionReport, FollowerReport, SourceReport};
 use std::sync::Arc;
 
@@ -9,8 +8,7 @@ pub use futures::future::BoxFuture;
 /// Who answers. Nothing that is answered holds content.
 pub type Handle = Arc<dyn Inspect>;
 
-/// Answers questions about the running daemon. The filter may be used to leave work undone: the server applies it again,
-/// except for `follower` of sources, whose counts only the answerer can narrow.
+/// Answers questions about the running daemon.
 pub trait Inspect: Send + Sync {
     /// Whether the process does its work at all: supervised tasks run and tick. Else why not.
     fn alive(&self) -> Result<(), String> {
@@ -21,13 +19,13 @@ pub trait Inspect: Send + Sync {
     fn ready(&self) -> Result<(), String>;
 
     /// The followers, with their targets that are not in step.
-    fn followers<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Vec<FollowerReport>>;
+    fn followers(&self) -> BoxFuture<'_, Vec<FollowerReport>>;
 
     /// The sources, with the states of their targets.
-    fn sources<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Vec<SourceReport>>;
+    fn sources(&self) -> BoxFuture<'_, Vec<SourceReport>>;
 
     /// The unwanted copies that wait for approval.
-    fn deletions<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Vec<DeletionReport>>;
+    fn deletions(&self) -> BoxFuture<'_, Vec<DeletionReport>>;
 
     /// All metrics, as OpenMetrics text.
     fn metrics(&self) -> String;

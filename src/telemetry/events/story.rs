@@ -1,7 +1,7 @@
 //! What was gathered about one topic, and when it is to be told. Pure.
 
-use super::{About, Gravity, Notice, Telling};
-use crate::api::names::{FollowerName, ResourceVersion, Uid};
+use super::{About, Telling, Tone};
+use crate::api::names::ResourceVersion;
 use std::{
     cmp::Ordering,
     collections::BTreeSet,
@@ -17,12 +17,12 @@ const SILENCE: Duration = Duration::from_secs(600);
 const MOST_NAMES: usize = 5;
 
 /// A target in a follower.
-pub(super) type Place = (Option<FollowerName>, String);
+pub(in crate::telemetry) type Place = (Option<String>, String);
 
 /// What was gathered about one topic.
 pub(super) struct Story {
     about: About,
-    gravity: Gravity,
+    tone: Tone,
     gathered: BTreeSet<Place>,
     /// How many notices found no room.
     uncounted: usize,
@@ -32,7 +32,7 @@ pub(super) struct Story {
     /// Of what is gathered.
     first: Option<Instant>,
     last: Option<Instant>,
-    told_version: Option<(Uid, ResourceVersion)>,
+    told_version: Option<(String, String)>,
     told_at: Option<Instant>,
     /// When it is to be told, and when it was last touched: its places in the budget's tables.
     pub(super) due: Option<Instant>,
@@ -40,10 +40,10 @@ pub(super) struct Story {
 }
 
 impl Story {
-    pub(super) fn new(about: About, gravity: Gravity) -> Self {
+    pub(super) fn new(about: About, tone: Tone) -> Self {
         Self {
             about,
-            gravity,
+            tone,
             gathered: BTreeSet::new(),
             uncounted: 0,
             detail: None,
@@ -65,7 +65,7 @@ impl Story {
     /// Turns to the version that a notice is about; `false` if nothing more is to be said about that.
     pub(super) fn renew(&mut self, about: &About) -> bool {
         let older = is_older(about.version(), self.about.version());
-        if self.gravity == Gravity::Warning {
+        if self.tone == Tone::Warning {
             if !older {
                 self.about = about.clone();
             }
@@ -82,7 +82,7 @@ impl Story {
     }
 
     fn is_told(&self, about: &About) -> bool {
-        let told = self.told_version.as_ref().map(|(uid, version)| (uid, version));
+        let told = self.told_version.as_ref().map(|(uid, version)| (uid.as_str(), version.as_str()));
         told.is_some() && told == about.version()
     }
 
@@ -90,11 +90,10 @@ impl Story {
         self.expected = Some(copies);
     }
 
-    pub(super) fn gather(&mut self, notice: Notice, room: bool, now: Instant) {
+    pub(super) fn gather(&mut self, place: Place, detail: Option<String>, room: bool, now: Instant) {
         self.first.get_or_insert(now);
         self.last = Some(now);
-        self.detail = notice.detail.or(self.detail.take());
-        let place = (notice.follower, notice.target);
+        self.detail = detail.or(self.detail.take());
         if room {
             self.gathered.insert(place);
         } else if !self.gathered.contains(&place) {
@@ -103,7 +102,7 @@ impl Story {
     }
 
     pub(super) fn warns_of(&self, place: &Place) -> bool {
-        self.gravity == Gravity::Warning && self.gathered.contains(place)
+        self.tone == Tone::Warning && self.gathered.contains(place)
     }
 
     pub(super) fn put_right(&mut self, place: &Place) {
@@ -125,7 +124,7 @@ impl Story {
     }
 
     fn silent_until(&self) -> Option<Instant> {
-        let once_per_version = self.gravity == Gravity::Normal && self.about.version().is_some();
+        let once_per_version = self.tone == Tone::Normal && self.about.version().is_some();
         self.told_at.filter(|_| !once_per_version).map(|told| told + SILENCE)
     }
 
@@ -137,7 +136,7 @@ impl Story {
         let telling = Telling {
             about: self.about.clone(),
             reason,
-            gravity: self.gravity,
+            tone: self.tone,
             followers: followers.len(),
             follower_names: followers.iter().take(MOST_NAMES).map(|name| (*name).clone()).collect(),
             targets: targets.clone().count() + self.uncounted,
@@ -145,7 +144,7 @@ impl Story {
             at_least: self.uncounted > 0,
             detail: self.detail.clone(),
         };
-        self.told_version = self.about.version().map(|(uid, version)| (uid.clone(), version.clone()));
+        self.told_version = self.about.version().map(|(uid, version)| (uid.to_owned(), version.to_owned()));
         self.told_at = Some(now);
         self.clear();
         telling
@@ -157,12 +156,14 @@ impl Story {
     }
 }
 
-type Version<'a> = Option<(&'a Uid, &'a ResourceVersion)>;
+type Version<'a> = Option<(&'a str, &'a str)>;
 
 /// Of one object: a deleted and recreated one is newer, whatever its version.
 fn is_older(one: Version<'_>, other: Version<'_>) -> bool {
     match (one, other) {
-        (Some((uid, one)), Some((known, other))) => uid == known && one.compare(other) == Some(Ordering::Less),
+        (Some((uid, one)), Some((known, other))) => {
+            uid == known && ResourceVersion::from(one).compare(&other.into()) == Some(Ordering::Less)
+        }
         _ => false,
     }
 }

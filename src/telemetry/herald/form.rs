@@ -51,7 +51,7 @@ impl Letter<'_> {
             Form::Events => body(&self.events()),
             Form::Core => body(&self.core()),
         };
-        Some(Call::create(collection(form, &self.object.namespace), body?.into()))
+        Some(Call::create(collection(form, &self.object.namespace.as_str().into()), body?.into()))
     }
 
     fn events(&self) -> events::Event {
@@ -64,7 +64,7 @@ impl Letter<'_> {
             regarding: Some(self.reference()),
             reporting_controller: Some(CONTROLLER.to_owned()),
             reporting_instance: Some(self.instance.to_owned()),
-            type_: Some(self.telling.gravity.as_str().to_owned()),
+            type_: Some(self.telling.tone.as_str().to_owned()),
             ..events::Event::default()
         }
     }
@@ -81,14 +81,14 @@ impl Letter<'_> {
             reporting_component: Some(CONTROLLER.to_owned()),
             reporting_instance: Some(self.instance.to_owned()),
             source: Some(EventSource { component: Some("towline".to_owned()), host: None }),
-            type_: Some(self.telling.gravity.as_str().to_owned()),
+            type_: Some(self.telling.tone.as_str().to_owned()),
             ..core::Event::default()
         }
     }
 
     fn metadata(&self) -> ObjectMeta {
-        let name = event_name(self.object.name.as_str(), self.number);
-        let namespace = Some(self.object.namespace.to_string());
+        let name = event_name(&self.object.name, self.number);
+        let namespace = Some(self.object.namespace.clone());
         ObjectMeta { name: Some(name), namespace, ..ObjectMeta::default() }
     }
 
@@ -96,10 +96,10 @@ impl Letter<'_> {
         ObjectReference {
             api_version: Some("v1".to_owned()),
             kind: Some(self.object.kind.to_owned()),
-            namespace: Some(self.object.namespace.to_string()),
-            name: Some(self.object.name.to_string()),
-            uid: Some(self.object.uid.to_string()),
-            resource_version: Some(self.object.resource_version.to_string()),
+            namespace: Some(self.object.namespace.clone()),
+            name: Some(self.object.name.clone()),
+            uid: Some(self.object.uid.clone()),
+            resource_version: Some(self.object.resource_version.clone()),
             ..ObjectReference::default()
         }
     }
@@ -127,7 +127,7 @@ fn event_name(object: &str, number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::events::{About, Gravity};
+    use crate::telemetry::events::{About, Tone};
     use serde_json::{Value, json};
 
     fn written(form: Form) -> (String, Value) {
@@ -141,7 +141,7 @@ mod tests {
         let telling = Telling {
             about: About::Source(object.clone()),
             reason: "Conflict",
-            gravity: Gravity::Warning,
+            tone: Tone::Warning,
             followers: 1,
             follower_names: vec!["blue".into()],
             targets: 0,

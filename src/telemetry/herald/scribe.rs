@@ -5,7 +5,6 @@ use super::{
     form::{Form, Letter},
 };
 use crate::{
-    api::names::Namespace,
     cluster::{Call, Class, Error, Session},
     telemetry::events::{About, ObjectRef, Telling},
 };
@@ -61,12 +60,7 @@ async fn post(hub: &mut watch::Receiver<Option<Session>>, call: &Call) -> Result
     let mut tries = 0;
     loop {
         tries += 1;
-        let session = match hub.wait_for(Option::is_some).await {
-            Ok(session) => session.clone(),
-            // Nobody connects any more: the process is ending.
-            Err(_) => std::future::pending().await,
-        };
-        let Some(session) = session else { continue };
+        let session = connected(hub).await;
         let Err(error) = session.call(call.clone()).await else { return Ok(()) };
         // The first try arrived after all.
         if tries > 1 && error.is_already_exists() {
@@ -80,6 +74,15 @@ async fn post(hub: &mut watch::Receiver<Option<Session>>, call: &Call) -> Result
     }
 }
 
+/// The session, when there is one. If nobody connects any more, the process is ending.
+async fn connected(hub: &mut watch::Receiver<Option<Session>>) -> Session {
+    let session = hub.wait_for(Option::is_some).await.ok().and_then(|session| session.clone());
+    match session {
+        Some(session) => session,
+        None => std::future::pending().await,
+    }
+}
+
 /// A namespace that is being deleted forbids writing too, but says nothing about our rights.
 fn is_forbidden(error: &Error) -> bool {
     error.status().is_some_and(|status| status.code == 403) && !error.is_namespace_terminating()
@@ -88,13 +91,13 @@ fn is_forbidden(error: &Error) -> bool {
 /// What was forbidden where. Rights may be given by namespace.
 #[derive(Default)]
 struct Rights {
-    refused: BTreeMap<Namespace, (Form, Instant)>,
+    refused: BTreeMap<String, (Form, Instant)>,
     told: bool,
 }
 
 impl Rights {
     /// In which form an event may be tried in a namespace; `None` if in none.
-    fn form(&mut self, namespace: &Namespace, now: Instant) -> Option<Form> {
+    fn form(&mut self, namespace: &str, now: Instant) -> Option<Form> {
         match self.refused.get(namespace) {
             Some((_, since)) if now >= *since + AGAIN => {
                 self.refused.remove(namespace);
@@ -120,5 +123,26 @@ impl Rights {
                 "events: forbidden (create on events.k8s.io and core events); the log says what they would"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> ObjectRef {
+        let (namespace, name) = ("certs".to_owned(), "tls".to_owned());
+        ObjectRef { kind: "Secret", namespace, name, uid: String::new(), resource_version: String::new() }
+    }
+
+    #[test]
+    fn a_form_that_was_forbidden_is_tried_again_after_an_hour() {
+        let (mut rights, start) = (Rights::default(), Instant::now());
+        assert_eq!(rights.form("certs", start), Some(Form::Events));
+        rights.refuse(&object(), Form::Events, start);
+        assert_eq!(rights.form("certs", start), Some(Form::Core));
+        rights.refuse(&object(), Form::Core, start);
+        assert_eq!((rights.form("certs", start), rights.form("web", start)), (None, Some(Form::Events)));
+        assert_eq!(rights.form("certs", start + AGAIN), Some(Form::Events));
     }
 }
