@@ -80,8 +80,8 @@ struct ProcessFlags {
 
     /// Address of /healthz, /readyz, /metrics and /api/v1
     ///
-    /// Plain HTTP; names are shown there, data never. All addresses of the pod by default, because the kubelet and Prometheus come from outside it. With IPv6 only:
-    /// --listen '[::]:8080'. Port 0 takes a free one and logs it.
+    /// Plain HTTP; names are shown there, data never. All addresses of the pod by default, because the kubelet and
+    /// Prometheus come from outside it. With IPv6 only: `--listen [::]:8080`. Port 0 takes a free one and logs it.
     #[arg(long, env = "TOWLINE_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = listen)]
     listen: SocketAddr,
 
