@@ -1,7 +1,7 @@
 //! `towline run`.
 
 use super::{
-    ENVIRONMENT, Followers, Guard, Hub, Identity, Sources, Surroundings, WriteRate,
+    Followers, Guard, Hub, Identity, Sources, Surroundings, WriteRate,
     followers::FollowerFlags,
     guard::GuardFlags,
     heading,
@@ -20,8 +20,8 @@ use std::{
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
-    after_help = ENVIRONMENT,
-    after_long_help = concat!(
+    after_help = with_environment!(),
+    after_long_help = with_environment!(
         "Examples:\n",
         "  Copy to every cluster of a kubeconfig, as kubed does:\n",
         "    towline run --cluster-name mgmt --kubeconfig-file /srv/kubed/kubeconfig\n",
@@ -30,8 +30,6 @@ use std::{
         "    towline run --kubeconfig-file clusters.yaml --only-followers 'dev-*'\n",
         "  Read one namespace only:\n",
         "    towline run --kubeconfig-file clusters.yaml --source-namespaces certs\n\n",
-        "Each flag can be set in the environment: --deletion-delay is TOWLINE_DELETION_DELAY.\n",
-        "A flag wins over its variable; an empty variable is not set.",
     )
 )]
 pub(super) struct RunFlags {
