@@ -6,6 +6,17 @@
 //! Architecture invariant: nobody but `check` reads a flag's text; all rooms get validated values. The only file that is
 //! read here is the policy file.
 
+/// The end of a command's help, after its examples.
+macro_rules! with_environment {
+    ($($example:expr),* $(,)?) => {
+        concat!(
+            $($example,)*
+            "Each flag can be set in the environment: --namespace is TOWLINE_NAMESPACE.\n",
+            "A flag wins over its variable; an empty variable is not set."
+        )
+    };
+}
+
 mod deletions;
 mod followers;
 mod guard;
@@ -101,10 +112,6 @@ fn command(environment: impl Fn(&OsStr) -> Option<OsString>) -> clap::Command {
 fn refine(command: clap::Command, change: &dyn Fn(clap::Arg) -> clap::Arg) -> clap::Command {
     command.mut_args(change).mut_subcommands(|command| refine(command, change))
 }
-
-/// Ends the help of each command.
-const ENVIRONMENT: &str = "Each flag can be set in the environment: --deletion-delay is TOWLINE_DELETION_DELAY. \
-                           A flag wins over its variable; an empty variable is not set.";
 
 /// Where flags stand in the help.
 mod heading {

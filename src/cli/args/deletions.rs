@@ -1,7 +1,7 @@
 //! `towline deletions list` and `towline deletions approve`.
 
 use super::{
-    ENVIRONMENT, Hub, Output, Surroundings, heading,
+    Hub, Output, Surroundings, heading,
     home::{HomeFlags, HubFlags},
     plan::OutputFlags,
 };
@@ -13,20 +13,19 @@ use std::fmt;
 #[derive(Debug, Subcommand)]
 pub(super) enum DeletionsFlags {
     /// List what is held: a batch for each follower, with the digest that approves it
-    #[command(after_help = ENVIRONMENT)]
+    #[command(after_help = with_environment!())]
     List(ListFlags),
     /// Let batches go: exactly the copies that `list` shows under these digests
     ///
     /// Reads the batches from the running Towline and writes them to the ConfigMap `towline-approvals` in its namespace. A
     /// batch that has changed since has another digest.
     #[command(
-        after_help = ENVIRONMENT,
-        after_long_help = concat!(
+        after_help = with_environment!(),
+        after_long_help = with_environment!(
             "Example:\n",
             "  kubectl --namespace towline port-forward deployment/towline 8080 &\n",
             "  towline deletions list\n",
             "  towline deletions approve 0123456789abcdef\n\n",
-            "Each flag can be set in the environment: --namespace is TOWLINE_NAMESPACE.",
         )
     )]
     Approve(ApproveFlags),

@@ -1,7 +1,7 @@
 //! `towline plan`.
 
 use super::{
-    ENVIRONMENT, Surroundings, heading,
+    Surroundings, heading,
     kubed::Ignored,
     run::{Job, SharedFlags},
     values,
@@ -13,14 +13,12 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
-    after_help = ENVIRONMENT,
-    after_long_help = concat!(
+    after_help = with_environment!(),
+    after_long_help = with_environment!(
         "Examples:\n",
         "  towline plan --kubeconfig-file clusters.yaml\n",
         "  towline plan --kubeconfig-file clusters.yaml --only-followers 'dev-*' --output json\n\n",
         "Takes kubed's flags, too: give it the arguments of your Deployment.\n\n",
-        "Each flag can be set in the environment: --deletion-delay is TOWLINE_DELETION_DELAY.\n",
-        "A flag wins over its variable; an empty variable is not set.",
     ),
     mut_arg("qps", |arg| arg.hide(true)),
     mut_arg("burst", |arg| arg.hide(true))

@@ -1,7 +1,7 @@
 //! `towline run`.
 
 use super::{
-    ENVIRONMENT, Followers, Guard, Hub, Identity, Sources, Surroundings, WriteRate,
+    Followers, Guard, Hub, Identity, Sources, Surroundings, WriteRate,
     followers::FollowerFlags,
     guard::GuardFlags,
     heading,
@@ -20,8 +20,8 @@ use std::{
 #[derive(Debug, Args)]
 #[command(
     args_override_self = true,
-    after_help = ENVIRONMENT,
-    after_long_help = concat!(
+    after_help = with_environment!(),
+    after_long_help = with_environment!(
         "Examples:\n",
         "  Copy to every cluster of a kubeconfig, as kubed does:\n",
         "    towline run --cluster-name mgmt --kubeconfig-file /srv/kubed/kubeconfig\n",
@@ -30,8 +30,6 @@ use std::{
         "    towline run --kubeconfig-file clusters.yaml --only-followers 'dev-*'\n",
         "  Read one namespace only:\n",
         "    towline run --kubeconfig-file clusters.yaml --source-namespaces certs\n\n",
-        "Each flag can be set in the environment: --deletion-delay is TOWLINE_DELETION_DELAY.\n",
-        "A flag wins over its variable; an empty variable is not set.",
     )
 )]
 pub(super) struct RunFlags {
@@ -80,8 +78,8 @@ struct ProcessFlags {
 
     /// Address of /healthz, /readyz, /metrics and /api/v1
     ///
-    /// Plain HTTP; names are shown there, data never. All addresses of the pod by default, because the kubelet and Prometheus come from outside it. With IPv6 only:
-    /// --listen '[::]:8080'. Port 0 takes a free one and logs it.
+    /// Plain HTTP; names are shown there, data never. All addresses of the pod by default, because the kubelet and
+    /// Prometheus come from outside it. With IPv6 only: `--listen [::]:8080`. Port 0 takes a free one and logs it.
     #[arg(long, env = "TOWLINE_LISTEN", value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = listen)]
     listen: SocketAddr,
 

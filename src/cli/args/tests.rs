@@ -174,8 +174,23 @@ fn defaults_are_those_of_the_limits_themselves() {
     assert_eq!(run("run").job.guard.max_unwitnessed_followers, 10);
 }
 
-fn file(name: &str, content: &[u8]) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("towline-args-{}-{name}", std::process::id()));
-    std::fs::write(&path, content).unwrap();
-    path
+/// A file that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, content: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("towline-args-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        Self(path)
+    }
+
+    fn display(&self) -> impl std::fmt::Display {
+        self.0.display()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _gone = std::fs::remove_file(&self.0);
+    }
 }

@@ -23,7 +23,7 @@ fn run_without_flags_serves_the_cluster_it_finds() {
 
 #[test]
 fn every_flag_of_run_arrives() {
-    let policy = file("arrives.yaml", b"baseRoutes: false\n");
+    let policy = Scratch::new("arrives.yaml", b"baseRoutes: false\n");
     let line = format!(
         "run --kubeconfig hub.yaml --context hub --cluster-name mgmt --namespace ops --instance east \
          --source-namespaces certs,shared --allow-types helm.sh/release.v1 --exclude-metadata team \

@@ -73,7 +73,7 @@ fn contradictions_are_told_with_what_to_leave_out() {
 
 #[test]
 fn a_typo_in_the_policy_file_is_placed() {
-    let policy = file("typo.yaml", b"accept:\n- from: {namespaces: [certs]}\n  too: same\n");
+    let policy = Scratch::new("typo.yaml", b"accept:\n- from: {namespaces: [certs]}\n  too: same\n");
     let error = mistake(&format!("run --policy-file {}", policy.display()));
     let expected = format!("error: {}:3:3: unknown key `too`: allowed is from, to,", policy.display());
     assert!(error.starts_with(&expected), "{error}");
@@ -84,13 +84,13 @@ fn a_policy_file_that_is_none_is_told_without_what_it_holds() {
     let missing = std::env::temp_dir().join("towline-no-such-policy.yaml");
     let error = mistake(&format!("run --policy-file {}", missing.display()));
     assert!(error.contains("--policy-file") && error.contains("not found"), "{error}");
-    let secret = file("secret.yaml", b"data:\n  tls.key: czNjcmV0\n");
+    let secret = Scratch::new("secret.yaml", b"data:\n  tls.key: czNjcmV0\n");
     let error = mistake(&format!("run --policy-file {}", secret.display()));
     assert!(error.contains("unknown key `data`") && !error.contains("czNjcmV0"), "{error}");
-    let binary = file("binary.yaml", &[0xff, 0xfe, 0x00]);
+    let binary = Scratch::new("binary.yaml", &[0xff, 0xfe, 0x00]);
     let error = mistake(&format!("run --policy-file {}", binary.display()));
     assert!(error.contains("--policy-file"), "{error}");
-    let big = file("big.yaml", &vec![b'#'; (1 << 20) + 1]);
+    let big = Scratch::new("big.yaml", &vec![b'#'; (1 << 20) + 1]);
     let error = mistake(&format!("run --policy-file {}", big.display()));
     assert!(error.contains("more than 1 MiB"), "{error}");
 }
