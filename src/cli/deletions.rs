@@ -5,7 +5,11 @@ use super::{
     output,
 };
 use crate::{
-    api::{approval, key::{Kind, ObjectKey}, names::Namespace},
+    api::{
+        approval,
+        key::{Kind, ObjectKey},
+        names::Namespace,
+    },
     cluster::{
         call::Call,
         endpoint::Endpoint,
@@ -49,7 +53,14 @@ fn text(reports: &[DeletionReport]) -> String {
     }
     let rows: Vec<[String; 4]> = reports
         .iter()
-        .map(|report| [report.digest.clone(), report.follower.to_string(), report.copies.len().to_string(), report.reasons.join("; ")])
+        .map(|report| {
+            [
+                report.digest.clone(),
+                report.follower.to_string(),
+                report.copies.len().to_string(),
+                report.reasons.join("; "),
+            ]
+        })
         .collect();
     let mut text = output::table(["DIGEST", "FOLLOWER", "COPIES", "HELD BECAUSE"], &rows);
     for report in reports {
@@ -72,9 +83,11 @@ async fn approve(flags: &Approve) -> Result<()> {
         data.insert(report.digest.clone(), approval::value(&report.cluster_uid, &report.copies).into());
     }
     let endpoint = Endpoint::from_flags(flags.hub.kubeconfig.as_deref(), flags.hub.context.as_deref())?;
-    let session = Session::open(&endpoint, Options::default()).await.context("the management cluster cannot be used")?;
+    let session =
+        Session::open(&endpoint, Options::default()).await.context("the management cluster cannot be used")?;
     write(&session, &flags.namespace, data).await?;
-    let copies: usize = reports.iter().filter(|report| is_chosen(flags, report)).map(|report| report.copies.len()).sum();
+    let copies: usize =
+        reports.iter().filter(|report| is_chosen(flags, report)).map(|report| report.copies.len()).sum();
     output::print(&format!("Approved: {copies} copies go now, unless they are wanted again.\n"))?;
     Ok(())
 }
@@ -83,7 +96,11 @@ fn is_chosen(flags: &Approve, report: &DeletionReport) -> bool {
     flags.digests.iter().any(|digest| digest.as_str() == report.digest)
 }
 
-async fn write(session: &Session, namespace: &Namespace, data: serde_json::Map<String, serde_json::Value>) -> Result<()> {
+async fn write(
+    session: &Session,
+    namespace: &Namespace,
+    data: serde_json::Map<String, serde_json::Value>,
+) -> Result<()> {
     let key = ObjectKey::new(Kind::ConfigMap, namespace.clone(), approval::CONFIG_MAP);
     let patch = json!({"data": data}).to_string();
     match session.call(Call::merge_patch(paths::object(&key), Bytes::from(patch))).await {
@@ -100,14 +117,17 @@ async fn write(session: &Session, namespace: &Namespace, data: serde_json::Map<S
 /// Asks the running Towline.
 async fn held(address: &ServerUrl) -> Result<Vec<DeletionReport>> {
     let body = timeout(PATIENCE, get(address, "/api/v1/deletions")).await.context("no answer within 10 s")?;
-    let body = body.with_context(|| format!("Towline cannot be asked at {} (is a `kubectl port-forward` running?)", address.as_str()))?;
+    let body = body.with_context(|| {
+        format!("Towline cannot be asked at {} (is a `kubectl port-forward` running?)", address.as_str())
+    })?;
     serde_json::from_slice(&body).context("the answer is not Towline's")
 }
 
 async fn get(address: &ServerUrl, path: &str) -> Result<Bytes> {
     let uri: http::Uri = address.as_str().parse()?;
     let authority = uri.authority().context("no host")?;
-    let stream = TcpStream::connect((authority.host().trim_matches(['[', ']']), authority.port_u16().unwrap_or(80))).await?;
+    let stream =
+        TcpStream::connect((authority.host().trim_matches(['[', ']']), authority.port_u16().unwrap_or(80))).await?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
     let request = http::Request::get(path).header(http::header::HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
     let exchange = async {

@@ -136,8 +136,7 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
         async move { Ok(reader.run(stop).await?) }
     });
 
-    let plant =
-        Plant { settings: settings(job, uid, key), shared, telling: drive.telling };
+    let plant = Plant { settings: settings(job, uid, key), shared, telling: drive.telling };
     let feeds = Feeds { catalog: names_seen, sources: sources_seen.clone(), approvals: approvals_seen };
     let (fleet, directory) = Fleet::new(plant, feeds, stop);
     tasks.spawn(async move { Ok(fleet.run().await?) });

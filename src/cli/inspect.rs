@@ -8,10 +8,7 @@ use crate::{
     },
     source::{Scope, Snapshot, Source, census},
     telemetry::metrics::Metrics,
-    web::{
-        filter::Filter,
-        inspect::{BoxFuture, Inspect},
-    },
+    web::{BoxFuture, Inspect},
 };
 use futures::{FutureExt, StreamExt, stream::FuturesUnordered};
 use std::{collections::BTreeMap, time::Duration};
@@ -48,15 +45,15 @@ impl Inspect for Inspector {
         }
     }
 
-    fn followers<'a>(&'a self, _filter: &'a Filter) -> BoxFuture<'a, Vec<FollowerReport>> {
+    fn followers(&self) -> BoxFuture<'_, Vec<FollowerReport>> {
         self.all_followers().boxed()
     }
 
-    fn sources<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Vec<SourceReport>> {
-        self.all_sources(filter.follower.as_deref()).boxed()
+    fn sources(&self) -> BoxFuture<'_, Vec<SourceReport>> {
+        self.all_sources().boxed()
     }
 
-    fn deletions<'a>(&'a self, _filter: &'a Filter) -> BoxFuture<'a, Vec<DeletionReport>> {
+    fn deletions(&self) -> BoxFuture<'_, Vec<DeletionReport>> {
         self.all_deletions().boxed()
     }
 
@@ -74,13 +71,11 @@ impl Inspector {
         reports
     }
 
-    /// Every source, with its copies in all followers or in one.
-    async fn all_sources(&self, follower: Option<&str>) -> Vec<SourceReport> {
+    /// Every source, with its copies in all followers.
+    async fn all_sources(&self) -> Vec<SourceReport> {
         let snapshot = self.sources.borrow().clone();
         let mut copies: BTreeMap<_, BTreeMap<&'static str, usize>> = BTreeMap::new();
-        let answers = self.ask(Inquiry::Targets).await;
-        let chosen = answers.into_iter().filter(|targets| follower.is_none_or(|name| targets.has_name(name)));
-        for (source, state) in chosen.flat_map(|targets| targets.states) {
+        for (source, state) in self.ask(Inquiry::Targets).await.into_iter().flatten() {
             *copies.entry(source).or_default().entry(state.as_str()).or_default() += 1;
         }
         let mut report = |source: &Source| SourceReport {

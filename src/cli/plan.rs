@@ -89,7 +89,10 @@ async fn settled(inspector: &Inspector, timeout: Duration) -> Result<Answer> {
         }
         if Instant::now() >= deadline {
             if !listed {
-                bail!("the sources could not be read within {} s: may Towline get, list and watch them?", timeout.as_secs());
+                bail!(
+                    "the sources could not be read within {} s: may Towline get, list and watch them?",
+                    timeout.as_secs()
+                );
             }
             return Ok(answer(reports, directory.silent));
         }
@@ -114,7 +117,12 @@ fn answer(reports: Vec<PlanReport>, silent: Vec<FollowerReport>) -> Answer {
 
 /// What would be written, and the targets that would not be although they are not in step.
 fn rows(report: PlanReport) -> Vec<Row> {
-    let written = |row: &Row| report.writes.iter().any(|write| (write.kind, &write.namespace, &write.name) == (row.kind, &row.namespace, &row.name));
+    let written = |row: &Row| {
+        report
+            .writes
+            .iter()
+            .any(|write| (write.kind, &write.namespace, &write.name) == (row.kind, &row.namespace, &row.name))
+    };
     let others = report.follower.rows.iter().filter(|row| !written(row)).cloned().map(named);
     let mut rows: Vec<Row> = others.collect();
     rows.extend(report.writes);
@@ -123,7 +131,11 @@ fn rows(report: PlanReport) -> Vec<Row> {
 
 /// Unwanted copies are shown by what will happen to them.
 fn named(row: Row) -> Row {
-    if row.action == State::DeletionPending.as_str() { Row { action: "Delete", result: "after its delay".to_owned(), ..row } } else { row }
+    if row.action == State::DeletionPending.as_str() {
+        Row { action: "Delete", result: "after its delay".to_owned(), ..row }
+    } else {
+        row
+    }
 }
 
 fn text(answer: &Answer) -> String {
@@ -134,7 +146,10 @@ fn text(answer: &Answer) -> String {
             row.kind.to_string(),
             format!("{}/{}", row.namespace, row.name),
             row.source.clone(),
-            [row.class.unwrap_or_default(), if row.result == "Planned" { "" } else { &row.result }].join(" ").trim().to_owned(),
+            [row.class.unwrap_or_default(), if row.result == "Planned" { "" } else { &row.result }]
+                .join(" ")
+                .trim()
+                .to_owned(),
         ]
     };
     let rows: Vec<[String; 6]> = answer.rows.iter().map(cells).collect();

@@ -45,11 +45,15 @@ pub async fn run(run: Run) -> Result<ExitCode> {
     tracing::info!(cluster = %hub.session().uid(), "management cluster connected");
     let drive = Drive { mode, rate: run.rate.clone(), telling, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&run.job, hub, drive)?;
-    let inspector = Inspector { metrics: metrics.clone(), sources: engine.sources.clone(), directory: engine.directory.clone() };
+    let inspector =
+        Inspector { metrics: metrics.clone(), sources: engine.sources.clone(), directory: engine.directory.clone() };
     tracing::info!(address = %listener.local_addr()?, "pages are served");
 
     let (sources, directory) = (engine.sources.clone(), engine.directory.clone());
-    engine.supervise({ let stop = stop.clone(); async move { Ok(serve(listener, Arc::new(inspector), stop).await?) } });
+    engine.supervise({
+        let stop = stop.clone();
+        async move { Ok(serve(listener, Arc::new(inspector), stop).await?) }
+    });
     engine.supervise(ends(herald.run(stop.clone())));
     engine.supervise(ends(census::run(sources.clone(), metrics, stop.clone())));
     engine.supervise(ends(advisor::run(sources, directory, notices, stop.clone())));

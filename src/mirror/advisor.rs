@@ -9,7 +9,7 @@ use crate::{
     },
     source::{Condition, Frozen, Shipment, Snapshot, Source, census},
     telemetry::{
-        events::{About, Gravity, Notice},
+        events::{Notice, Tone},
         herald::Notices,
     },
 };
@@ -29,7 +29,8 @@ pub async fn run(
     loop {
         let snapshot = sources.borrow_and_update().clone();
         let now = Names::of(&directory.borrow_and_update());
-        let changed = if now == names { snapshot.changed_since(&seen) } else { snapshot.sources.keys().cloned().collect() };
+        let changed =
+            if now == names { snapshot.changed_since(&seen) } else { snapshot.sources.keys().cloned().collect() };
         (seen, names) = (snapshot, now);
         for source in changed.iter().filter_map(|key| seen.sources.get(key)) {
             advise(source, &names, &notices);
@@ -83,10 +84,12 @@ fn is_expired(shipment: &Shipment) -> bool {
 fn unknown_names(source: &Source, shipment: &Shipment, names: &Names, notices: &Notices) {
     let intent = &shipment.intent;
     let contexts = intent.sync_contexts.iter().map(|name| (SYNC_CONTEXTS, name.clone()));
-    let followers = intent.followers.iter().flat_map(|patterns| patterns.literals()).map(|name| (FOLLOWERS, name.into()));
+    let followers =
+        intent.followers.iter().flat_map(|patterns| patterns.literals()).map(|name| (FOLLOWERS, name.into()));
     for (key, name) in contexts.chain(followers) {
         if names.hub.contains(&name) || name == FollowerName::local() {
-            let advice = format!("{key}: {name} is the management cluster itself: to copy inside it, use annotation {SYNC}");
+            let advice =
+                format!("{key}: {name} is the management cluster itself: to copy inside it, use annotation {SYNC}");
             tell(source, "ManagementCluster", advice, notices);
         } else if !names.known.contains(&name) {
             tell(source, "UnknownFollower", format!("{key}: no follower is named {name}"), notices);
@@ -96,10 +99,10 @@ fn unknown_names(source: &Source, shipment: &Shipment, names: &Names, notices: &
 
 fn tell(source: &Source, reason: &'static str, detail: String, notices: &Notices) {
     tracing::warn!(source = %source.key, reason, "{detail}");
-    notices.tell(Notice {
-        about: About::Source(object_ref(source)),
+    notices.send(Notice {
+        source: object_ref(source),
         reason,
-        gravity: Gravity::Warning,
+        tone: Tone::Warning,
         follower: None,
         target: String::new(),
         detail: Some(detail),

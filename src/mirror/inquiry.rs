@@ -15,26 +15,11 @@ pub enum Inquiry {
     /// How it stands.
     Follower(oneshot::Sender<FollowerReport>),
     /// Every target: its source and state.
-    Targets(oneshot::Sender<Targets>),
+    Targets(oneshot::Sender<Vec<(ObjectKey, State)>>),
     /// What a dry run would write.
     Plan(oneshot::Sender<PlanReport>),
     /// What waits for approval.
     Deletions(oneshot::Sender<Option<DeletionReport>>),
-}
-
-/// The targets of one follower.
-pub struct Targets {
-    /// The follower's names.
-    pub names: Vec<FollowerName>,
-    /// The source and the state of each target.
-    pub states: Vec<(ObjectKey, State)>,
-}
-
-impl Targets {
-    /// Whether the follower is known by this name.
-    pub fn has_name(&self, name: &str) -> bool {
-        self.names.iter().any(|known| known.as_str() == name)
-    }
 }
 
 /// What a dry run has found out.
@@ -73,8 +58,8 @@ impl Inquiry {
     }
 }
 
-fn targets(mirror: &Mirror) -> Targets {
-    Targets { names: names(mirror), states: mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect() }
+fn targets(mirror: &Mirror) -> Vec<(ObjectKey, State)> {
+    mirror.targets().map(|(_, source, state)| (source.clone(), state)).collect()
 }
 
 fn names(mirror: &Mirror) -> Vec<FollowerName> {

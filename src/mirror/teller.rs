@@ -20,7 +20,8 @@ use crate::{
     source::{Scope, Source},
     telemetry::{
         audit::{AuditLog, Change},
-        events::{About, Gravity, Notice, ObjectRef, SYNCED}, herald::Notices,
+        events::{Notice, ObjectRef, SYNCED, Tone},
+        herald::Notices,
         metrics::Metrics,
         requests::Requests,
     },
@@ -136,7 +137,8 @@ impl Teller {
     /// Another cluster answered.
     pub fn moved(&self, name: &FollowerName, found: &ClusterUid) {
         tracing::warn!(follower = %name, expected = %self.cluster, %found, "another cluster answers; nothing was written there");
-        let detail = format!("{name}: kube-system's UID was {} and is {found}; nothing was written there", self.cluster);
+        let detail =
+            format!("{name}: kube-system's UID was {} and is {found}; nothing was written there", self.cluster);
         self.about_us("ClusterChanged", detail);
     }
 
@@ -254,14 +256,7 @@ impl Teller {
     }
 
     fn about_us(&self, reason: &'static str, detail: String) {
-        self.telling.notices.tell(Notice {
-            about: About::Towline,
-            reason,
-            gravity: Gravity::Warning,
-            follower: Some(self.follower.clone()),
-            target: String::new(),
-            detail: Some(detail),
-        });
+        self.telling.notices.about_follower(Tone::Warning, reason, self.follower.as_str(), Some(detail));
     }
 
     fn notice(&self, mirror: &Mirror, note: Note) {
@@ -271,17 +266,17 @@ impl Teller {
             }
             return;
         };
-        let (gravity, reason) = match note.state {
-            State::InStep => (Gravity::Normal, SYNCED),
+        let (tone, reason) = match note.state {
+            State::InStep => (Tone::Normal, SYNCED),
             State::Pending | State::Waiting | State::Frozen | State::DeletionPending | State::Held => return,
-            State::DeletionHeld => (Gravity::Warning, "DeletionsHeld"),
-            state => (Gravity::Warning, state.as_str()),
+            State::DeletionHeld => (Tone::Warning, "DeletionsHeld"),
+            state => (Tone::Warning, state.as_str()),
         };
-        self.telling.notices.tell(Notice {
-            about: About::Source(object_ref(source)),
+        self.telling.notices.send(Notice {
+            source: object_ref(source),
             reason,
-            gravity,
-            follower: Some(self.follower.clone()),
+            tone,
+            follower: Some(self.follower.to_string()),
             target: format!("{}/{}", note.target.namespace, note.target.name),
             detail: note.detail,
         });
@@ -316,10 +311,10 @@ impl Teller {
 pub fn object_ref(source: &Source) -> ObjectRef {
     ObjectRef {
         kind: source.key.kind.as_str(),
-        namespace: source.key.namespace.clone(),
-        name: source.key.name.clone(),
-        uid: source.uid.clone(),
-        resource_version: source.version.clone(),
+        namespace: source.key.namespace.to_string(),
+        name: source.key.name.to_string(),
+        uid: source.uid.to_string(),
+        resource_version: source.version.to_string(),
     }
 }
 
