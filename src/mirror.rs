@@ -14,14 +14,19 @@ pub mod decide;
 pub mod deletion;
 pub mod desired;
 pub mod history;
+pub mod lists;
 pub mod losses;
 #[cfg(test)]
 pub(crate) mod makers;
 pub mod namespaces;
 pub mod observed;
 pub mod outcome;
+mod ownership;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
 pub mod request;
+mod routes;
+#[cfg(test)]
+mod simulation;
 pub mod state;
