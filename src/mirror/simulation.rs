@@ -3,6 +3,8 @@
 
 mod api;
 mod hub;
+mod model;
+mod random;
 mod stories;
 
 use super::{
@@ -34,10 +36,8 @@ use std::{
 /// A task that was executed.
 #[derive(Clone, Debug)]
 pub struct Done {
-    pub at: Instant,
     pub write: Write,
     pub key: ObjectKey,
-    pub source: ObjectKey,
     pub class: Option<Class>,
     pub changed: bool,
 }
@@ -153,19 +153,22 @@ impl World {
     /// Executes the next task; false if none is due.
     pub fn step(&mut self) -> bool {
         let Some(task) = self.mirror.next(self.now) else { return false };
+        self.land(task);
+        true
+    }
+
+    /// Executes a task, and tells the mirror what became of it.
+    pub fn land(&mut self, task: Task) {
         let version = self.api.version;
         let outcome = self.execute(&task);
         self.log.push(Done {
-            at: self.now,
             write: task.write,
             key: task.key.clone(),
-            source: task.source.clone(),
             class: task.class,
             changed: self.api.version != version,
         });
         self.mirror.finished(&task, outcome, self.now);
         self.notes.extend(self.mirror.take_notes());
-        true
     }
 
     /// Everything that is due now.
@@ -211,7 +214,7 @@ impl World {
         self.mirror.approve(self.approved.clone());
     }
 
-    fn execute(&mut self, task: &Task) -> Outcome {
+    pub fn execute(&mut self, task: &Task) -> Outcome {
         let key = &task.key;
         match task.write {
             Write::Look => Outcome::Found(self.seen(key)),

@@ -12,6 +12,8 @@ use std::{collections::BTreeMap, time::Instant};
 
 pub struct Hub {
     pub objects: BTreeMap<ObjectKey, Value>,
+    /// What the store was shown.
+    pub shown: BTreeMap<ObjectKey, Value>,
     pub store: Store,
     version: u64,
 }
@@ -22,7 +24,8 @@ pub fn scope() -> Scope {
 
 impl Hub {
     pub fn new(now: Instant) -> Self {
-        let mut hub = Self { objects: BTreeMap::new(), store: Store::new(packing(), []), version: 0 };
+        let mut hub =
+            Self { objects: BTreeMap::new(), shown: BTreeMap::new(), store: Store::new(packing(), []), version: 0 };
         hub.restart(now);
         hub
     }
@@ -39,6 +42,7 @@ impl Hub {
             self.notice(&object, now);
         }
         self.store.relist_done(&scope());
+        self.shown = self.objects.clone();
     }
 
     /// Creates or updates.
@@ -49,6 +53,7 @@ impl Hub {
     }
 
     pub fn delete(&mut self, key: &ObjectKey) {
+        self.shown.remove(key);
         if let Some(object) = self.objects.remove(key) {
             let notice: Notice = serde_json::from_value(object).unwrap();
             self.store.deleted(key.kind, &notice.metadata);
@@ -70,6 +75,7 @@ impl Hub {
     }
 
     fn notice(&mut self, object: &Value, now: Instant) {
+        self.shown.insert(key_of(object), object.clone());
         let notice: Notice = serde_json::from_value(object.clone()).unwrap();
         if let Some(key) = self.store.noticed(&notice, &scope(), now) {
             assert!(self.store.fetched(&key, serde_json::from_value(object.clone()).unwrap()).is_none());
