@@ -1,6 +1,7 @@
 //! What users write on sources, copies and in policy files, and the marks that Towline writes. Pure: no I/O, no clock.
 
 pub mod annotations;
+pub mod approval;
 pub mod duration;
 mod grammar;
 pub mod key;

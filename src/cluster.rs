@@ -22,6 +22,8 @@ pub mod call;
 pub mod endpoint;
 pub mod error;
 pub mod exec;
+#[cfg(test)]
+mod fake;
 pub mod kubeconfig;
 pub mod lines;
 mod link;

@@ -1,3 +1,5 @@
 //! Which clusters there are, and how to reach them.
 
+pub mod catalog;
 pub mod member;
+pub mod providers;

@@ -9,11 +9,17 @@
 //! ```
 //! Everything up to [`apply`](self) is synchronous: no I/O, no clock, no logging; time and randomness are arguments.
 
+pub mod advisor;
+pub mod apply;
 pub mod claims;
 pub mod decide;
 pub mod deletion;
 pub mod desired;
+pub mod dial;
+pub mod feed;
+pub mod fleet;
 pub mod history;
+pub mod inquiry;
 pub mod lists;
 pub mod losses;
 #[cfg(test)]
@@ -25,8 +31,13 @@ mod ownership;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
+pub mod rate;
+pub mod report;
 pub mod request;
 mod routes;
 #[cfg(test)]
 mod simulation;
 pub mod state;
+pub mod teller;
+pub mod view;
+pub mod worker;

@@ -8,6 +8,8 @@
 //!                         GET of annotated objects
 //! ```
 
+pub mod census;
+pub mod reader;
 pub mod shipment;
 pub mod snapshot;
 pub mod store;

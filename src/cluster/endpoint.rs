@@ -299,3 +299,6 @@ impl Hash {
         Fingerprint(bytes)
     }
 }
+
+#[cfg(test)]
+mod tests;

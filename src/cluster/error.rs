@@ -179,15 +179,18 @@ pub(super) fn describe(error: &(dyn StdError + 'static)) -> String {
         if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return format!("TLS: {tls}");
         }
+        if let Some(endpoint) = error.downcast_ref::<EndpointError>() {
+            return endpoint.to_string();
+        }
         if let Some(io) = error.downcast_ref::<io::Error>() {
-            // `io::Error::source` skips the error it wraps, which is where rustls puts its own.
-            if let Some(tls) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                return format!("TLS: {tls}");
-            }
             said = Some(io.kind().to_string());
-        } else if let Some(http) = error.downcast_ref::<hyper::Error>() {
+            // `source` would skip the error that it wraps, which is where rustls puts its own.
+            next = io.get_ref().map(|inner| -> &(dyn StdError + 'static) { inner });
+            continue;
+        }
+        if let Some(http) = error.downcast_ref::<hyper::Error>() {
             said.get_or_insert_with(|| hyper_kind(http).to_owned());
-        } else if error.to_string().starts_with("dns error") {
+        } else if error.to_string() == "dns error" {
             return "the name does not resolve".to_owned();
         } else if error.to_string().starts_with("tunnel error: ") {
             said = Some(format!("proxy: {error}"));
@@ -223,7 +226,7 @@ mod tests {
     #[test]
     fn a_tls_error_inside_an_io_error_is_named() {
         let tls = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
-        let said = describe(&io::Error::other(tls));
+        let said = describe(&io::Error::other(io::Error::other(tls)));
         assert_eq!(said, "TLS: invalid peer certificate: UnknownIssuer");
     }
 

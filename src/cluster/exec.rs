@@ -177,7 +177,9 @@ fn read(printed: &[u8], api_version: &str) -> Result<Output, &'static str> {
     if printed.len() > LARGEST_OUTPUT {
         return Err("it is larger than 1 MiB");
     }
-    let credential: Credential = serde_json::from_slice(printed).map_err(|_| "it is not JSON of that shape")?;
+    // As client-go: YAML will do, too.
+    let credential = serde_json::from_slice(printed).ok().or_else(|| serde_saphyr::from_slice(printed).ok());
+    let credential: Credential = credential.ok_or("it is not of that shape")?;
     if credential.kind != "ExecCredential" {
         return Err("its kind is another");
     }

@@ -24,14 +24,14 @@ impl Lines {
         Self { cap, begun: Buffer::default(), rest: Bytes::new() }
     }
 
-    /// Adds a piece. The one before must have been used up: [`Self::next`] said `None`.
+    /// Adds a piece. The one before must have been used up: [`Self::cut`] said `None`.
     pub fn push(&mut self, piece: Bytes) {
         debug_assert!(self.rest.is_empty(), "lines of the last piece are left");
         self.rest = piece;
     }
 
     /// The next whole line that is not empty, without its end; `None`: push another piece.
-    pub fn next(&mut self) -> Result<Option<Zeroizing<Vec<u8>>>, TooLong> {
+    pub fn cut(&mut self) -> Result<Option<Zeroizing<Vec<u8>>>, TooLong> {
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line = self.rest.split_to(end);
             self.rest.advance(1);
@@ -60,7 +60,7 @@ mod tests {
         let (mut lines, mut out) = (Lines::new(cap), Vec::new());
         for piece in pieces {
             lines.push(Bytes::copy_from_slice(piece));
-            while let Some(line) = lines.next()? {
+            while let Some(line) = lines.cut()? {
                 out.push(String::from_utf8(line.to_vec()).unwrap());
             }
         }

@@ -184,7 +184,8 @@ impl Login {
             Some(failure) if inner.ended.load(Ordering::Acquire) != before => return Err(failure.clone()),
             _ => {}
         }
-        let fetched = inner.source.fetch().await;
+        // Boxed: running a plugin takes much room, in the future of every request.
+        let fetched = Box::pin(inner.source.fetch()).await;
         inner.ended.fetch_add(1, Ordering::AcqRel);
         last.keep(fetched, &inner.source)
     }
@@ -298,3 +299,6 @@ fn header(text: &str) -> Result<Credential, LoginError> {
     value.set_sensitive(true);
     Ok(Credential { authorization: Some(value), identity: None })
 }
+
+#[cfg(test)]
+mod tests;

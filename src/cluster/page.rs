@@ -67,8 +67,7 @@ struct MinimalMeta {
 /// Decodes one page.
 pub fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Error> {
     let list: WireList<'_> = serde_json::from_slice(body).map_err(|error| Error::decode("list", &error))?;
-    let listed =
-        |item: &RawValue| serde_json::from_str(item.get()).map_or_else(|_| undecodable(item, false), Event::Listed);
+    let listed = |item: &RawValue| serde_json::from_str(item.get()).map_or_else(|_| undecodable(item), Event::Listed);
     Ok(Page {
         events: list.items.unwrap_or_default().into_iter().map(listed).collect(),
         version: version(list.metadata.resource_version),
@@ -79,27 +78,35 @@ pub fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Error> {
 /// Decodes one line of a watch.
 pub fn line<T: DeserializeOwned>(line: &[u8]) -> Result<Line<T>, Error> {
     let event: WireEvent<'_> = serde_json::from_slice(line).map_err(|error| Error::decode("watch", &error))?;
-    let decode = |made: fn(T) -> Event<T>, deleted| {
-        let event_of =
-            serde_json::from_str(event.object.get()).map_or_else(|_| undecodable(event.object, deleted), made);
-        Line::Event(event_of, version(minimal(event.object).resource_version))
+    let decode = |made: fn(T) -> Event<T>| {
+        serde_json::from_str(event.object.get()).map_or_else(|_| undecodable(event.object), made)
     };
+    let reached = || version(minimal(event.object).resource_version);
     match event.kind.as_str() {
-        "ADDED" | "MODIFIED" => Ok(decode(Event::Applied, false)),
-        "DELETED" => Ok(decode(Event::Deleted, true)),
-        "BOOKMARK" => Ok(Line::Bookmark(version(minimal(event.object).resource_version))),
+        "ADDED" | "MODIFIED" => Ok(Line::Event(decode(Event::Applied), reached())),
+        "DELETED" => Ok(Line::Event(gone(decode(Event::Deleted)), reached())),
+        "BOOKMARK" => Ok(Line::Bookmark(reached())),
         "ERROR" => Ok(Line::Error(Status::from_object(event.object.get().as_bytes()))),
         _ => Err(Error::Decode { verb: "watch", category: "event type", position: 0 }),
     }
 }
 
-fn undecodable<T>(object: &RawValue, deleted: bool) -> Event<T> {
+fn gone<T>(event: Event<T>) -> Event<T> {
+    match event {
+        Event::Undecodable { namespace, name, resource_version, .. } => {
+            Event::Undecodable { namespace, name, resource_version, deleted: true }
+        }
+        event => event,
+    }
+}
+
+fn undecodable<T>(object: &RawValue) -> Event<T> {
     let MinimalMeta { namespace, name, resource_version } = minimal(object);
     Event::Undecodable {
         namespace: namespace.unwrap_or_default(),
         name: name.unwrap_or_default(),
         resource_version: version(resource_version),
-        deleted,
+        deleted: false,
     }
 }
 

@@ -32,6 +32,8 @@ const WATCHES_PER_LINK: usize = 50;
 /// How many calls run at once; others wait for their turn, which costs them none of their patience.
 const CALLS_HTTP2: usize = 40;
 const CALLS_HTTP1: usize = 4;
+/// How long a link may take to be ready again after a refusal.
+const SETTLE: Duration = Duration::from_millis(50);
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// Is told of every request.
@@ -153,7 +155,13 @@ impl Session {
         if lane == Lane::Call && response.is_ok() {
             *lock(&self.0.heard) = Instant::now();
         }
-        let response = response?;
+        let response = match response {
+            Err(error @ Error::Status(_)) => {
+                self.give_back_when_ready(lease).await;
+                return Err(error);
+            }
+            response => response?,
+        };
         let (session, verb, code) = (self.clone(), call.verb, response.status().as_u16());
         Ok(Reply { session, verb, code, body: response.into_body(), lease: Some(lease) })
     }
@@ -164,8 +172,11 @@ impl Session {
 
     async fn lease(&self, lane: Lane) -> Result<Lease, Error> {
         self.check()?;
-        if let Some(lease) = self.take(lane) {
-            return Ok(lease);
+        while let Some(mut lease) = self.take(lane) {
+            // An idle link that the server has closed meanwhile is not worth an error.
+            if lease.link.is_http2() || lease.link.ready().await {
+                return Ok(lease);
+            }
         }
         if matches!(&*lock(&self.0.links), Links::Http1 { .. }) {
             return Ok(Lease::of(self.open_link().await?));
@@ -204,9 +215,9 @@ impl Session {
         lease.ok_or_else(|| Error::disconnected("the server speaks another HTTP than before"))
     }
 
-    /// A further connection, which must lead to the same cluster.
+    /// A further connection, which must lead to the same cluster. Boxed: each watch would keep the room for it.
     async fn open_link(&self) -> Result<Link, Error> {
-        let (link, found) = self.0.wire.open().await?;
+        let (link, found) = Box::pin(self.0.wire.open()).await?;
         self.same(found)?;
         Ok(link)
     }
@@ -218,6 +229,13 @@ impl Session {
         let moved = Error::Moved { expected: self.0.uid.clone(), found };
         self.0.wire.fail(moved.clone());
         Err(moved)
+    }
+
+    /// After a refusal, whose body is mostly read to its end.
+    async fn give_back_when_ready(&self, mut lease: Lease) {
+        if !lease.link.is_http2() && timeout(SETTLE, lease.link.ready()).await == Ok(true) {
+            self.give_back(lease);
+        }
     }
 
     fn give_back(&self, lease: Lease) {
@@ -298,10 +316,7 @@ async fn heartbeat(session: Weak<Inner>) {
 impl Session {
     /// A refusal is a sign of life.
     async fn beat(&self) -> Result<(), Error> {
-        let mut lease = match self.take(Lane::Call) {
-            Some(lease) => lease,
-            None => return self.open_link().await.map(drop).or_else(alive),
-        };
+        let Some(mut lease) = self.take(Lane::Call) else { return self.open_link().await.map(drop).or_else(alive) };
         match self.0.wire.identify(&mut lease.link).await {
             Ok(found) => {
                 self.give_back(lease);
@@ -323,3 +338,6 @@ fn alive(error: Error) -> Result<(), Error> {
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,11 @@ impl<T: DeserializeOwned + Send + 'static> Watch<T> {
         Self::start(session, self.selection, self.permits, self.version)
     }
 
+    /// [`Watch::resume`] in place.
+    pub fn go_on(&mut self, session: Session) {
+        *self = Self::start(session, self.selection.clone(), Arc::clone(&self.permits), self.version.clone());
+    }
+
     fn start(session: Session, selection: Selection, permits: Arc<Semaphore>, version: Version) -> Self {
         let state = if version.get().is_some() { State::Idle } else { State::Begin };
         let machine = Machine {
@@ -201,8 +206,9 @@ impl<T: DeserializeOwned> Machine<T> {
     async fn step(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.state, State::Begin) {
             State::Begin => Ok(self.begin()),
-            State::Paging(paging) => self.page(paging).await,
-            State::Idle => self.open().await,
+            // Boxed: an open watch, which is what there are thousands of, keeps no room for the other states.
+            State::Paging(paging) => Box::pin(self.page(paging)).await,
+            State::Idle => Box::pin(self.open()).await,
             State::Watching(watching) => self.read(watching).await,
         }
         .map(|state| self.state = state)
@@ -246,7 +252,7 @@ impl<T: DeserializeOwned> Machine<T> {
 
     async fn read(&mut self, mut watching: Box<Watching>) -> Result<State, Error> {
         let too_long = |_| Error::TooLarge { verb: "watch", cap: lines::LONGEST };
-        while let Some(line) = watching.lines.next().map_err(too_long)? {
+        while let Some(line) = watching.lines.cut().map_err(too_long)? {
             match page::line(&line)? {
                 Line::Event(event, version) => {
                     self.ready.push_back((event, version));
@@ -345,3 +351,6 @@ fn watch(selection: &Selection, version: &ResourceVersion, seconds: u64) -> Call
 fn wanted(selection: &Selection, call: Call) -> Call {
     if selection.metadata_only { call.metadata_only() } else { call }
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,7 +66,7 @@ impl Wire {
         let call = Call { verb: "identity", ..Call::get(paths::IDENTITY).metadata_only() };
         let response = self.ask(link, &call).await?;
         let body = read_small(response.into_body(), call.patience).await;
-        let body = body.ok_or_else(|| Error::Timeout { verb: call.verb, after: call.patience })?;
+        let body = body.ok_or(Error::Timeout { verb: call.verb, after: call.patience })?;
         let found: Identified = serde_json::from_slice(&body).map_err(|error| Error::decode(call.verb, &error))?;
         Ok(found.metadata.uid)
     }
@@ -93,7 +93,7 @@ impl Wire {
         call: &Call,
         credential: &Credential,
     ) -> Result<Response<Incoming>, Error> {
-        let request = request(&self.endpoint, call, credential, link.is_http2())?;
+        let request = request(&self.endpoint, call, credential, link)?;
         let begun = Instant::now();
         let sent = async { if link.ready().await { Some(link.send(request).await) } else { None } };
         let answered = timeout(call.patience, sent).await;
@@ -134,12 +134,12 @@ fn set(fault: &watch::Sender<Option<Error>>, error: Error) {
     });
 }
 
-fn request(endpoint: &Endpoint, call: &Call, credential: &Credential, http2: bool) -> Result<Request<Body>, Error> {
+fn request(endpoint: &Endpoint, call: &Call, credential: &Credential, link: &Link) -> Result<Request<Body>, Error> {
     let base = endpoint.base();
     let path = format!("{}{}", base.path().trim_end_matches('/'), call.path_and_query);
     let authority = base.authority().map_or("", http::uri::Authority::as_str);
     let mut builder = Request::builder().method(call.method.clone()).header(USER_AGENT, AGENT);
-    builder = if http2 {
+    builder = if link.is_http2() {
         let uri = Uri::builder().scheme(base.scheme_str().unwrap_or("https")).authority(authority).path_and_query(path);
         builder.uri(uri.build().map_err(|_| Error::Malformed { verb: call.verb })?)
     } else {

@@ -196,7 +196,9 @@ impl Mirror {
             let pending = within(self.deletions.pending(), key.kind, &key.namespace);
             pending.for_each(|other| self.queue.push(other.clone(), Priority::Live));
         }
-        if let (Some(source), true) = (source, before != Some(state)) {
+        // What is found in step at the start is no news.
+        let is_news = before != Some(state) && (state != State::InStep || before.is_some());
+        if let (Some(source), true) = (source, is_news) {
             let detail = match state {
                 State::Contested => self.last_manager(key).map(|manager| format!("last written by {manager}")),
                 State::DeletionHeld => self

@@ -43,6 +43,19 @@ pub enum Failure {
     Lost,
 }
 
+impl Failure {
+    /// As in metrics and rows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "Refused",
+            Self::NoNamespace => "NoNamespace",
+            Self::Transient => "Transient",
+            Self::Throttled(_) => "Throttled",
+            Self::Lost => "Disconnected",
+        }
+    }
+}
+
 const RACES_AT_ONCE: u32 = 3;
 const SOON: Duration = Duration::from_secs(1);
 /// A follower cannot ask for more, by mistake or malice.

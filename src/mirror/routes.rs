@@ -112,7 +112,7 @@ impl Mirror {
         }
     }
 
-    fn route_all(&mut self, cause: Cause) {
+    pub(super) fn route_all(&mut self, cause: Cause) {
         let sources: Vec<ObjectKey> = self.sources.sources.keys().cloned().collect();
         sources.iter().for_each(|key| self.route(key, cause, Priority::Listed));
     }

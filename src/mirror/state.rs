@@ -221,6 +221,13 @@ impl Mirror {
         std::mem::take(&mut self.notes)
     }
 
+    /// The rights reach only some namespaces: everything about copies and namespaces is read anew.
+    pub fn restart(&mut self, scopes: impl IntoIterator<Item = Scope>, visible: Visible) {
+        self.lists = Lists::new(scopes);
+        self.namespaces = Namespaces::new(visible);
+        self.route_all(Cause::Policy);
+    }
+
     /// Stores a copy, sharing the names that are already in memory.
     fn put(&mut self, key: ObjectKey, mut observed: Observed) {
         if let Standing::Ours(mark) = &mut observed.standing {

@@ -78,6 +78,14 @@ impl Snapshot {
         self.scopes.values().all(|progress| progress.listed && progress.unread == 0)
     }
 
+    /// Whether nothing has changed (by the identity of the maps, not by their content).
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.sources.ptr_eq(&other.sources)
+            && self.farewells.ptr_eq(&other.farewells)
+            && self.scopes.ptr_eq(&other.scopes)
+            && self.namespace_labels.ptr_eq(&other.namespace_labels)
+    }
+
     /// The keys of sources that came, went or changed since `before`.
     pub fn changed_since(&self, before: &Self) -> Vec<ObjectKey> {
         let changes = before.sources.diff(&self.sources).map(|item| match item {

@@ -152,6 +152,16 @@ impl Store {
         self.fetches.contains_key(key)
     }
 
+    /// All objects that are still to be fetched.
+    pub fn unfetched(&self) -> impl Iterator<Item = ObjectKey> {
+        self.fetches.keys().cloned()
+    }
+
+    /// The GET found nothing: nothing changes, the watch will say.
+    pub fn missed(&mut self, key: &ObjectKey) {
+        self.fetches.remove(key);
+    }
+
     fn intent(&self, meta: &Meta) -> Result<Option<Intent>, Invalid> {
         let is_copy = meta.labels.get(ORIGIN).is_some_and(|origin| origin == self.packing.hub.as_str());
         if is_copy { Ok(None) } else { annotations::parse(&read_annotations(&meta.annotations)) }

@@ -1,0 +1,55 @@
+//! Where the programs come from: built once from the Go sources in this crate, then kept in the cache folder.
+//!
+//! No package registry offers a kube-apiserver, but the Go modules of Kubernetes and etcd build.
+
+mod build;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The version of Kubernetes whose programs are used; also the name of the cache folder.
+pub const KUBERNETES_VERSION: &str = "v1.36.3";
+
+/// The programs of a control plane.
+#[derive(Clone)]
+pub struct Binaries {
+    /// etcd
+    pub etcd: PathBuf,
+    /// kube-apiserver
+    pub kube_apiserver: PathBuf,
+    /// kube-controller-manager
+    pub kube_controller_manager: PathBuf,
+    /// kubectl
+    pub kubectl: PathBuf,
+}
+
+impl Binaries {
+    /// Finds the programs in `KUBEBUILDER_ASSETS` or the cache, and builds those that are in neither, which takes minutes.
+    /// `progress` is told what is going on then. Others who ask meanwhile wait for the same build.
+    pub async fn provide(progress: &(dyn Fn(&str) + Sync)) -> Result<Self> {
+        let cache = cache_folder()?;
+        Ok(Self {
+            etcd: build::find_or_build("etcd", &cache, progress).await?,
+            kube_apiserver: build::find_or_build("kube-apiserver", &cache, progress).await?,
+            kubectl: build::find_or_build("kubectl", &cache, progress).await?,
+            kube_controller_manager: build::find_or_build("kube-controller-manager", &cache, progress).await?,
+        })
+    }
+}
+
+/// The folder that keeps the built programs: `$XDG_CACHE_HOME` (else `~/.cache`) `/towline/controlplane/VERSION`.
+/// Outside `target/`, so that `cargo clean` does not cost ten minutes.
+pub fn cache_folder() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .context("neither XDG_CACHE_HOME nor HOME is set: no place to keep the programs of a control plane")?;
+    Ok(cache.join("towline/controlplane").join(KUBERNETES_VERSION))
+}
+
+/// The program in the folder that `KUBEBUILDER_ASSETS` names, if it is there (envtest has no kube-controller-manager).
+fn provided(program: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("KUBEBUILDER_ASSETS")?;
+    Some(Path::new(&folder).join(program)).filter(|path| path.is_file())
+}

@@ -1,0 +1,522 @@
+//! The worker of one follower: it owns the mirror's state, feeds it what it sees, and does what it decides. Nothing in it
+//! waits for another follower.
+
+use super::{
+    apply::{Applied, Applier, Mode},
+    decide::Task,
+    dial::{Dial, Route},
+    feed::{Breadth, Feed, Seen},
+    inquiry::{Circumstances, Inquiry},
+    namespaces::{NamespaceInfo, Visible},
+    outcome::{Failure, Outcome},
+    rate::Rate,
+    request::KubedMarks,
+    state::{Mirror, Roster, Settings},
+    teller::Teller,
+};
+use crate::{
+    api::{
+        approval::Approvals,
+        mark::ACCEPT,
+        metadata::MetadataFilter,
+        names::{ClusterUid, FollowerName, Namespace},
+    },
+    cluster::{
+        error::{Class, Error},
+        session::Session,
+        watch::Event,
+    },
+    object::decode::{Meta, MetaOnly, Object},
+    source::{Scope, Snapshot},
+};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    time::{sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Requests that change a follower run side by side up to this number.
+const AT_ONCE: usize = 32;
+/// How long a worker that is told to stop waits for what is under way.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// What a worker is told from outside, always the newest.
+#[derive(Clone)]
+pub struct Inputs {
+    /// The sources.
+    pub sources: watch::Receiver<Snapshot>,
+    /// Which names lead to this cluster, and how.
+    pub orders: watch::Receiver<Orders>,
+    /// What somebody approved, by follower.
+    pub approvals: watch::Receiver<Arc<Approvals>>,
+}
+
+/// The names that lead to a worker's cluster.
+#[derive(Clone, Default)]
+pub struct Orders {
+    /// The names, as the mirror sees them.
+    pub roster: Roster,
+    /// How to connect, in byte order of the names.
+    pub routes: Vec<Route>,
+}
+
+/// What all workers have in common.
+#[derive(Clone)]
+pub struct Shared {
+    /// Bounds the initial lists of the whole process.
+    pub permits: Arc<Semaphore>,
+    /// Decides what an adoption takes off.
+    pub filter: Arc<MetadataFilter>,
+    /// `--keep-kubed-marks`.
+    pub kubed_marks: KubedMarks,
+    /// Whether writes are sent.
+    pub mode: Mode,
+    /// `--qps` and `--burst`: writes per second and follower, if limited.
+    pub rate: Option<Rate>,
+    /// Namespaces to fall back to where the rights do not reach the whole cluster.
+    pub names: BTreeSet<Namespace>,
+}
+
+/// A name turned out to lead to another cluster.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// The name.
+    pub name: FollowerName,
+    /// Where it leads now.
+    pub found: ClusterUid,
+}
+
+/// The worker of one follower.
+pub struct Worker {
+    mirror: Mirror,
+    settings: Settings,
+    shared: Shared,
+    inputs: Inputs,
+    inquiries: mpsc::Receiver<Inquiry>,
+    moved: mpsc::Sender<Moved>,
+    teller: Teller,
+    dial: Dial,
+    line: Line,
+    /// The feed of a connection that was lost, to go on from.
+    parked: Option<Feed>,
+    breadth: Breadth,
+    namespaces: NamespaceRelist,
+    running: FuturesUnordered<BoxFuture<'static, (Task, Applied)>>,
+    rate: Option<Rate>,
+    problem: Option<String>,
+}
+
+/// The connection.
+enum Line {
+    /// None yet: this is on its way.
+    Dialing(BoxFuture<'static, Result<Session, Error>>),
+    /// None could be had: the next attempt waits.
+    Resting(tokio::time::Instant),
+    /// Up.
+    Up(Box<Up>),
+}
+
+struct Up {
+    session: Session,
+    feed: Feed,
+    applier: Applier,
+}
+
+/// What happened on the line.
+enum Rung {
+    Dialed(Result<Session, Error>),
+    Rested,
+    Closed(Error),
+    Seen(Seen),
+}
+
+/// Which namespaces a running relist has shown, and whether one was ever complete or is forbidden.
+#[derive(Default)]
+struct NamespaceRelist {
+    shown: BTreeMap<Option<Namespace>, BTreeSet<Namespace>>,
+    settled: BTreeSet<Option<Namespace>>,
+}
+
+/// How a worker is put together.
+pub struct Parts {
+    /// What shapes the mirror.
+    pub settings: Settings,
+    /// What all workers have in common.
+    pub shared: Shared,
+    /// What it is told.
+    pub inputs: Inputs,
+    /// What it is asked.
+    pub inquiries: mpsc::Receiver<Inquiry>,
+    /// Whom it tells that a name leads elsewhere.
+    pub moved: mpsc::Sender<Moved>,
+    /// Whom it tells everything else.
+    pub teller: Teller,
+    /// A connection that is open already.
+    pub session: Option<(FollowerName, Session)>,
+}
+
+impl Worker {
+    /// A worker that has seen nothing yet.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { settings, shared, inputs, inquiries, moved, teller, session } = parts;
+        let breadth = Breadth::Cluster;
+        let mirror = Mirror::new(settings.clone(), breadth.scopes(), Visible::None, fastrand::u64(..));
+        let (dial, line) = match session {
+            Some((name, session)) => (Dial::at(name), Line::Dialing(async { Ok(session) }.boxed())),
+            None => (Dial::default(), Line::Resting(tokio::time::Instant::now())),
+        };
+        Self {
+            mirror,
+            settings,
+            rate: shared.rate.clone(),
+            shared,
+            inputs,
+            inquiries,
+            moved,
+            teller,
+            dial,
+            line,
+            parked: None,
+            breadth,
+            namespaces: NamespaceRelist::default(),
+            running: FuturesUnordered::new(),
+            problem: None,
+        }
+    }
+
+    /// Works until it is told to stop, then waits for what is under way.
+    pub async fn run(mut self, stop: CancellationToken) {
+        self.take_inputs();
+        loop {
+            self.pump();
+            let wake = self.wake();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Ok(()) = self.inputs.sources.changed() => self.take_sources(),
+                Ok(()) = self.inputs.orders.changed() => self.take_orders(),
+                Ok(()) = self.inputs.approvals.changed() => self.take_approvals(),
+                Some(inquiry) = self.inquiries.recv() => self.answer(inquiry),
+                rung = self.line.next() => self.rung(rung),
+                Some((task, applied)) = self.running.next() => self.finished(&task, applied),
+                () = sleep_until(wake) => {}
+            }
+            self.teller.stirred();
+            self.teller.tell(&mut self.mirror);
+        }
+        self.drain().await;
+    }
+
+    async fn drain(&mut self) {
+        let rest = async {
+            while let Some((task, applied)) = self.running.next().await {
+                self.finished(&task, applied);
+            }
+        };
+        if timeout(DRAIN, rest).await.is_err() {
+            tracing::warn!(follower = %self.teller.follower(), "stopped with requests still unanswered");
+        }
+        self.teller.retire();
+    }
+
+    fn take_inputs(&mut self) {
+        self.take_orders();
+        self.take_approvals();
+        self.take_sources();
+    }
+
+    fn take_sources(&mut self) {
+        let snapshot = self.inputs.sources.borrow_and_update().clone();
+        self.mirror.sources_changed(&snapshot);
+    }
+
+    fn take_approvals(&mut self) {
+        let approvals = self.inputs.approvals.borrow_and_update().clone();
+        let mine = approvals.get(&self.settings.observer.cluster).cloned().unwrap_or_default();
+        self.mirror.approve(mine);
+    }
+
+    /// A connection whose name is gone, or leads elsewhere by now, is given up.
+    fn take_orders(&mut self) {
+        let orders = self.inputs.orders.borrow_and_update().clone();
+        self.teller.rename(orders.roster.members.first().map(|member| member.name.clone()));
+        self.mirror.roster_changed(orders.roster);
+        if self.dial.set_routes(orders.routes) {
+            self.hang_up();
+            self.redial();
+        }
+    }
+
+    /// Starts whatever is due, as far as there is a connection and everything is known.
+    fn pump(&mut self) {
+        let Line::Up(up) = &self.line else { return };
+        if !self.namespaces.is_settled(&self.breadth) {
+            return;
+        }
+        while self.running.len() < AT_ONCE {
+            let now = Instant::now();
+            if self.rate.as_mut().is_some_and(|rate| rate.next(now).is_some_and(|when| when > now)) {
+                return;
+            }
+            let Some(task) = self.mirror.next(now) else { return };
+            if let Some(rate) = &mut self.rate {
+                rate.take(now);
+            }
+            let applier = up.applier.clone();
+            self.running.push(
+                async move {
+                    let applied = applier.apply(&task).await;
+                    (task, applied)
+                }
+                .boxed(),
+            );
+        }
+    }
+
+    fn wake(&self) -> tokio::time::Instant {
+        let far = Instant::now() + Duration::from_secs(3600);
+        let due = self.mirror.next_wake().unwrap_or(far);
+        let rate = self.rate.as_ref().and_then(|rate| rate.next(Instant::now()));
+        due.min(rate.unwrap_or(far)).min(self.teller.due().unwrap_or(far)).into()
+    }
+
+    fn finished(&mut self, task: &Task, applied: Applied) {
+        self.teller.applied(task, &applied);
+        let lost = matches!(applied.outcome, Outcome::Failed(Failure::Lost));
+        self.mirror.finished(task, applied.outcome, Instant::now());
+        if !lost && applied.error.is_none() {
+            self.teller.contact();
+        }
+    }
+
+    fn answer(&self, inquiry: Inquiry) {
+        let connected =
+            matches!(self.line, Line::Up(_)) && self.mirror.is_read() && self.namespaces.is_settled(&self.breadth);
+        let circumstances = Circumstances {
+            follower: self.teller.follower().clone(),
+            problem: self.problem.clone(),
+            settled: connected,
+            planned: self.teller.planned(),
+        };
+        inquiry.answer(&self.mirror, circumstances);
+    }
+
+    fn rung(&mut self, rung: Rung) {
+        match rung {
+            Rung::Rested => self.redial(),
+            Rung::Dialed(Ok(session)) if *session.uid() == self.settings.observer.cluster => self.connected(session),
+            Rung::Dialed(Ok(session)) => self.moved_to(session.uid().clone()),
+            Rung::Dialed(Err(error)) => self.failed_to_connect(&error),
+            Rung::Closed(Error::Moved { found, .. }) => {
+                self.hang_up();
+                self.moved_to(found);
+            }
+            Rung::Closed(error) => {
+                self.disconnected(&error);
+                self.redial();
+            }
+            Rung::Seen(Seen::Copy(scope, event)) => self.saw_copy(&scope, event),
+            Rung::Seen(Seen::Namespace(name, event)) => self.saw_namespace(name, event),
+        }
+    }
+
+    fn redial(&mut self) {
+        self.line = match self.dial.next(self.teller.observer()) {
+            Some(call) => Line::Dialing(call),
+            None => Line::Resting(tokio::time::Instant::now() + Duration::from_secs(3600)),
+        };
+    }
+
+    fn connected(&mut self, session: Session) {
+        self.dial.answered();
+        self.teller.up();
+        self.problem = None;
+        let feed = match self.parked.take() {
+            Some(feed) => feed.resume(&session),
+            None => Feed::new(&session, &self.settings.observer.hub, &self.breadth, &self.shared.permits),
+        };
+        let applier = Applier {
+            session: session.clone(),
+            observer: self.settings.observer.clone(),
+            filter: self.shared.filter.clone(),
+            kubed_marks: self.shared.kubed_marks,
+            mode: self.shared.mode,
+        };
+        self.line = Line::Up(Box::new(Up { session, feed, applier }));
+    }
+
+    /// The name by which we called leads to another cluster: nothing was sent there but the question who it is.
+    fn moved_to(&mut self, found: ClusterUid) {
+        if let Some(name) = self.dial.current().cloned() {
+            self.teller.moved(&name, &found);
+            // The channel is sized for every name at once; if it is full all the same, the next attempt tells it again.
+            let _told = self.moved.try_send(Moved { name, found });
+        }
+        self.rest();
+    }
+
+    fn failed_to_connect(&mut self, error: &Error) {
+        self.problem = Some(error.to_string());
+        self.teller.down(error);
+        self.rest();
+    }
+
+    fn rest(&mut self) {
+        self.line = Line::Resting(tokio::time::Instant::now() + self.dial.pause());
+    }
+
+    fn disconnected(&mut self, error: &Error) {
+        self.problem = Some(error.to_string());
+        self.teller.down(error);
+        self.hang_up();
+    }
+
+    /// Gives the connection up, keeping where its watches are.
+    fn hang_up(&mut self) {
+        let line = std::mem::replace(&mut self.line, Line::Resting(tokio::time::Instant::now()));
+        if let Line::Up(up) = line {
+            self.parked = Some(up.feed);
+        }
+    }
+
+    fn saw_copy(&mut self, scope: &Scope, event: Result<Event<Object>, Error>) {
+        match event {
+            Ok(event) => {
+                self.teller.contact();
+                self.take_copy(scope, event);
+            }
+            Err(error) if error.class() == Class::Denied => self.denied(scope, &error),
+            Err(error) => {
+                tracing::debug!(follower = %self.teller.follower(), kind = %scope.kind, %error, "watch interrupted")
+            }
+        }
+    }
+
+    fn take_copy(&mut self, scope: &Scope, event: Event<Object>) {
+        match event {
+            Event::RelistBegun => self.mirror.relist_begun(scope),
+            Event::RelistDone => {
+                self.problem = None;
+                self.mirror.relist_done(scope);
+            }
+            Event::Listed(object) | Event::Applied(object) => {
+                let observed = self.settings.observer.observe(scope.kind, &object);
+                self.mirror.copy_seen(object.metadata.key(scope.kind), observed);
+            }
+            Event::Deleted(object) => self.mirror.copy_gone(&object.metadata.key(scope.kind), &object.metadata.uid),
+            Event::Undecodable { namespace, name, .. } => {
+                tracing::warn!(follower = %self.teller.follower(), kind = %scope.kind, ?namespace, ?name, "a copy cannot be decoded");
+            }
+        }
+    }
+
+    /// The rights do not reach the whole cluster: by name, if names are known; else by another way in.
+    fn denied(&mut self, scope: &Scope, error: &Error) {
+        self.mirror.unreadable(scope.clone());
+        self.problem = Some(format!("may not read {}: grant get, list and watch ({error})", scope.kind.plural()));
+        self.teller.denied(scope, error);
+        if self.breadth == Breadth::Cluster && !self.names().is_empty() {
+            self.narrow();
+        } else if self.dial.has_alternatives() {
+            self.hang_up();
+            self.parked = None;
+            self.rest();
+        }
+    }
+
+    fn names(&self) -> BTreeSet<Namespace> {
+        let contexts = self.mirror.roster().members.iter().filter_map(|member| member.namespace.clone());
+        contexts.chain(self.shared.names.iter().cloned()).collect()
+    }
+
+    fn narrow(&mut self) {
+        self.breadth = Breadth::Named(self.names());
+        self.mirror.restart(self.breadth.scopes(), Visible::Only(self.names()));
+        self.namespaces = NamespaceRelist::default();
+        if let Line::Up(up) = &mut self.line {
+            up.feed = Feed::new(&up.session, &self.settings.observer.hub, &self.breadth, &self.shared.permits);
+        }
+    }
+
+    fn saw_namespace(&mut self, name: Option<Namespace>, event: Result<Event<MetaOnly>, Error>) {
+        match event {
+            Ok(Event::RelistBegun) => {
+                self.namespaces.shown.insert(name, BTreeSet::new());
+            }
+            Ok(Event::RelistDone) => self.namespaces_listed(name),
+            Ok(Event::Listed(object) | Event::Applied(object)) => {
+                let (seen, info) = namespace(object.metadata);
+                if let Some(shown) = self.namespaces.shown.get_mut(&name) {
+                    shown.insert(seen.clone());
+                }
+                self.mirror.namespace_seen(seen, info);
+            }
+            Ok(Event::Deleted(object)) => self.mirror.namespace_gone(&object.metadata.name.as_str().into()),
+            Ok(Event::Undecodable { .. }) => {}
+            Err(error) if error.class() == Class::Denied => {
+                self.teller.namespaces_denied(&error);
+                self.namespaces.settled.insert(name.clone());
+                if name.is_none() {
+                    self.mirror.namespaces_visible(Visible::None);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(follower = %self.teller.follower(), %error, "watch of namespaces interrupted")
+            }
+        }
+    }
+
+    fn namespaces_listed(&mut self, name: Option<Namespace>) {
+        let shown = self.namespaces.shown.remove(&name).unwrap_or_default();
+        let known = self.mirror.namespace_names();
+        let covered = known.into_iter().filter(|known| name.as_ref().is_none_or(|name| name == known));
+        for gone in covered.filter(|known| !shown.contains(known)) {
+            self.mirror.namespace_gone(&gone);
+        }
+        if name.is_none() {
+            self.mirror.namespaces_visible(Visible::All);
+        }
+        self.namespaces.settled.insert(name);
+    }
+}
+
+impl Line {
+    async fn next(&mut self) -> Rung {
+        match self {
+            Self::Dialing(call) => Rung::Dialed(call.await),
+            Self::Resting(until) => {
+                sleep_until(*until).await;
+                Rung::Rested
+            }
+            Self::Up(up) => {
+                let Up { session, feed, .. } = &mut **up;
+                tokio::select! {
+                    biased;
+                    error = session.closed() => Rung::Closed(error),
+                    seen = feed.next() => Rung::Seen(seen),
+                }
+            }
+        }
+    }
+}
+
+impl NamespaceRelist {
+    /// Whether the namespaces are known or known to be forbidden: before, a missing one would be written to in vain.
+    fn is_settled(&self, breadth: &Breadth) -> bool {
+        match breadth {
+            Breadth::Cluster => self.settled.contains(&None),
+            Breadth::Named(names) => names.iter().all(|name| self.settled.contains(&Some(name.clone()))),
+        }
+    }
+}
+
+fn namespace(meta: Meta) -> (Namespace, NamespaceInfo) {
+    let accepts = meta.annotation(ACCEPT).is_none_or(|value| value != "false");
+    let labels = meta.labels.into_iter().map(|(key, value)| (key.into_string(), value)).collect();
+    (meta.name.as_str().into(), NamespaceInfo { labels: Arc::new(labels), accepts, terminating: meta.deleting })
+}

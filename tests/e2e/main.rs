@@ -1,0 +1,16 @@
+//! Behaviour against real control planes: one management cluster and three followers, RBAC on, shared by all tests. Each
+//! test is a world of its own: its own namespaces, ServiceAccounts and Towline process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod makers;
+mod towline;
+mod world;
+
+mod basics;

@@ -1,0 +1,125 @@
+//! The daemon under test: the real binary, its log, its pages.
+
+use super::world::{CAP, World};
+use controlplane::eventually;
+use serde_json::Value;
+use std::{
+    fs::File,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// A running daemon; killed when it is dropped.
+pub struct Towline {
+    child: Child,
+    /// Its standard error, at TRACE.
+    pub log: PathBuf,
+}
+
+impl Towline {
+    /// Starts `towline run` for the sources of the world's namespace, with the followers of `kubeconfig`.
+    pub fn start(world: &World, kubeconfig: &str, flags: &[&str]) -> Self {
+        let file = world.file("followers.kubeconfig", kubeconfig);
+        let mut all = vec!["--kubeconfig-file", file.to_str().unwrap(), "--source-namespaces", &world.name];
+        all.extend(flags);
+        Self::run(world, &all)
+    }
+
+    /// Starts `towline run` with just these flags beside those of the management cluster.
+    pub fn run(world: &World, flags: &[&str]) -> Self {
+        let log = world.scratch.path().join("towline.log");
+        let file = File::options().create(true).append(true).open(&log).unwrap();
+        let hub = world.hub_kubeconfig();
+        let local =
+            if flags.iter().any(|flag| flag.starts_with("--local-sync")) { None } else { Some("--local-sync=false") };
+        let child = Command::new(env!("CARGO_BIN_EXE_towline"))
+            .args(["run", "--kubeconfig", hub.to_str().unwrap(), "--namespace", &world.name])
+            .args(["--listen", "127.0.0.1:0", "--log", "trace"])
+            .args(local)
+            .args(flags)
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(file)
+            .spawn()
+            .unwrap();
+        Self { child, log }
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to stop, and waits.
+    pub async fn stop(&mut self) -> ExitStatus {
+        Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().unwrap();
+        self.ended().await
+    }
+
+    /// Kills it, as a crash would.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits until it ends by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let child = std::sync::Mutex::new(&mut self.child);
+        let look = async || Ok(child.lock().unwrap().try_wait()?);
+        eventually("towline ends", CAP, look).await.unwrap()
+    }
+
+    /// What it logged so far.
+    pub fn logged(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits until it has logged this.
+    pub async fn logs(&self, text: &str) {
+        let look = async || Ok(self.logged().contains(text).then_some(()));
+        eventually(&format!("log of {text:?}"), CAP, look).await.unwrap();
+    }
+
+    /// A page, once it is served.
+    pub async fn page(&self, path: &str) -> String {
+        let address = eventually("the address of the pages", CAP, async || Ok(self.address())).await.unwrap();
+        get(&address, path).await
+    }
+
+    /// A page as JSON.
+    pub async fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.page(path).await).unwrap()
+    }
+
+    /// The value of a metric's series, given as on the page up to the value.
+    pub async fn metric(&self, series: &str) -> Option<f64> {
+        let page = self.page("/metrics").await;
+        let line = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '))?;
+        line.split(' ').next()?.parse().ok()
+    }
+
+    fn address(&self) -> Option<String> {
+        let log = self.logged();
+        let rest = log.rsplit("pages are served address=").next().filter(|rest| rest.len() < log.len())?;
+        Some(rest.split_whitespace().next()?.to_owned())
+    }
+}
+
+impl Drop for Towline {
+    fn drop(&mut self) {
+        let _ended_before = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+async fn get(address: &str, path: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    body.to_owned()
+}

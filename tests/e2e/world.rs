@@ -1,0 +1,208 @@
+//! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
+
+use anyhow::{Context, Result};
+use controlplane::{Api, Audit, Cluster, Fleet, Proxy, Scratch, eventually};
+use serde_json::{Value, json};
+use std::{path::PathBuf, time::Duration};
+use tokio::sync::OnceCell;
+
+/// How long a condition may take to come true: long enough for the slowest machine, for it costs nothing when it is true.
+pub const CAP: Duration = Duration::from_secs(60);
+
+static FLEET: OnceCell<(Fleet, Scratch)> = OnceCell::const_new();
+
+/// One management cluster and three followers, started once.
+pub async fn fleet() -> &'static Fleet {
+    let start = || async {
+        let scratch = Scratch::new("towline-e2e").unwrap();
+        let fleet = Fleet::start(3, scratch.path()).await.unwrap();
+        (fleet, scratch)
+    };
+    &FLEET.get_or_init(start).await.0
+}
+
+/// The rights that a test's Towline has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// `deploy/rbac/*.yaml`: the whole cluster.
+    Cluster,
+    /// `deploy/rbac/*-namespaced.yaml`: the world's namespace only.
+    Named,
+}
+
+/// What one test may touch.
+pub struct World {
+    /// The test's name: of its namespace everywhere, and of its ServiceAccount.
+    pub name: String,
+    pub hub: &'static Cluster,
+    pub followers: Vec<&'static Cluster>,
+    /// In front of each follower.
+    pub proxies: Vec<Proxy>,
+    pub scratch: Scratch,
+    pub hub_token: String,
+    pub tokens: Vec<String>,
+}
+
+impl World {
+    /// A world with a namespace of this name in every cluster, and cluster-wide rights.
+    pub async fn new(name: &str) -> Self {
+        Self::with(name, Rights::Cluster).await
+    }
+
+    /// A world with these rights.
+    pub async fn with(name: &str, rights: Rights) -> Self {
+        let fleet = fleet().await;
+        let followers: Vec<&Cluster> = fleet.followers.iter().collect();
+        let scratch = Scratch::new(name).unwrap();
+        let hub_token = ready(&fleet.management, name, rights, "management").await.unwrap();
+        let mut tokens = Vec::new();
+        for follower in &followers {
+            tokens.push(ready(follower, name, rights, "follower").await.unwrap());
+        }
+        let proxies = followers.iter().map(|follower| Proxy::start(follower.address()).unwrap()).collect();
+        Self { name: name.to_owned(), hub: &fleet.management, followers, proxies, scratch, hub_token, tokens }
+    }
+
+    /// The user that Towline is in all clusters.
+    pub fn user(&self) -> String {
+        format!("system:serviceaccount:{0}:{0}", self.name)
+    }
+
+    /// The kubeconfig of the management cluster.
+    pub fn hub_kubeconfig(&self) -> PathBuf {
+        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub.url(), &self.hub_token))
+    }
+
+    /// A kubeconfig with these contexts, each leading to a follower (0, 1, 2) through its proxy.
+    pub fn contexts(&self, contexts: &[(&str, usize)]) -> String {
+        let entries: Vec<Value> = contexts.iter().map(|(name, follower)| self.context(name, *follower)).collect();
+        kubeconfig(&entries)
+    }
+
+    /// One context, to be changed and put into [`kubeconfig`].
+    pub fn context(&self, name: &str, follower: usize) -> Value {
+        let made = self.followers[follower].kubeconfig(&self.proxies[follower].url(), &self.tokens[follower]);
+        let made: Value = serde_json::from_str(&made).unwrap();
+        json!({
+            "name": name,
+            "server": made["clusters"][0]["cluster"]["server"],
+            "ca": made["clusters"][0]["cluster"]["certificate-authority-data"],
+            "token": self.tokens[follower],
+            "namespace": null,
+        })
+    }
+
+    /// Writes a file into the world's scratch folder, at once and whole.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let (path, draft) = (self.scratch.path().join(name), self.scratch.path().join(format!("{name}.new")));
+        std::fs::write(&draft, text).unwrap();
+        std::fs::rename(&draft, &path).unwrap();
+        path
+    }
+
+    /// Creates or replaces an object of the management cluster.
+    pub async fn apply(&self, object: Value) -> Value {
+        apply(self.hub, &object).await.unwrap()
+    }
+
+    /// Deletes an object of the management cluster.
+    pub async fn delete(&self, kind: &str, name: &str) {
+        self.hub.delete(&path(kind, &self.name, name)).await.unwrap();
+    }
+
+    /// A follower's object of the world's namespace, if it is there.
+    pub async fn there(&self, follower: usize, kind: &str, name: &str) -> Option<Value> {
+        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap()
+    }
+
+    /// Waits until a follower's object of the world's namespace satisfies a condition.
+    pub async fn copy(&self, follower: usize, kind: &str, name: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let what = format!("{kind} {name} on follower {follower}");
+        let look = async || Ok(self.there(follower, kind, name).await.filter(|object| holds(object)));
+        eventually(&what, CAP, look).await.unwrap()
+    }
+
+    /// Waits until a follower's object is gone.
+    pub async fn gone(&self, follower: usize, kind: &str, name: &str) {
+        let what = format!("{kind} {name} gone from follower {follower}");
+        let look = async || Ok(self.there(follower, kind, name).await.is_none().then_some(()));
+        eventually(&what, CAP, look).await.unwrap();
+    }
+
+    /// The audit log of a follower.
+    pub fn audit(&self, follower: usize) -> &'static Audit {
+        self.followers[follower].audit()
+    }
+
+    /// Somebody else in a follower, who may do everything.
+    pub fn somebody(&self, follower: usize) -> &'static Api {
+        self.followers[follower].api()
+    }
+}
+
+/// A kubeconfig of contexts that were made by [`World::context`].
+pub fn kubeconfig(contexts: &[Value]) -> String {
+    let named = |part: &str, of: &dyn Fn(&Value) -> Value| -> Vec<Value> {
+        contexts.iter().map(|context| json!({"name": context["name"], part: of(context)})).collect()
+    };
+    let context = |context: &Value| {
+        let mut fields = json!({"cluster": context["name"], "user": context["name"]});
+        if !context["namespace"].is_null() {
+            fields["namespace"] = context["namespace"].clone();
+        }
+        fields
+    };
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": named("cluster", &|context| json!({
+            "server": context["server"], "certificate-authority-data": context["ca"],
+        })),
+        "users": named("user", &|context| json!({"token": context["token"]})),
+        "contexts": named("context", &context),
+    })
+    .to_string()
+}
+
+/// The path of a namespaced object.
+pub fn path(kind: &str, namespace: &str, name: &str) -> String {
+    format!("{}/{name}", collection(kind, namespace))
+}
+
+/// The path of a kind in a namespace.
+pub fn collection(kind: &str, namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/{}s", kind.to_lowercase())
+}
+
+/// Creates or replaces an object.
+pub async fn apply(cluster: &Cluster, object: &Value) -> Result<Value> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (kind, namespace, name) = (text("/kind"), text("/metadata/namespace"), text("/metadata/name"));
+    match cluster.get_opt(&path(&kind, &namespace, &name)).await? {
+        None => cluster.create(&collection(&kind, &namespace), object).await,
+        Some(_) => cluster.replace(&path(&kind, &namespace, &name), object).await,
+    }
+}
+
+/// The namespace, the ServiceAccount and its rights: what the manifests grant to `towline` in namespace `towline`, granted
+/// to the test's own account.
+async fn ready(cluster: &Cluster, name: &str, rights: Rights, role: &str) -> Result<String> {
+    cluster.ensure_namespace(name).await?;
+    let token = cluster.service_account_token(name, name).await?;
+    let file = match rights {
+        Rights::Cluster => format!("{role}.yaml"),
+        Rights::Named => format!("{role}-namespaced.yaml"),
+    };
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/rbac");
+    let manifest = std::fs::read_to_string(folder.join(&file)).with_context(|| file)?;
+    cluster.apply_yaml(&rename(&manifest, name)).await?;
+    Ok(token)
+}
+
+/// `towline`'s manifests for another account, so that many tests can have their own in one cluster.
+fn rename(manifest: &str, name: &str) -> String {
+    let kept = [("towline-approvals", "@approvals@"), ("app.kubernetes.io/name: towline", "@label@")];
+    let hidden = kept.iter().fold(manifest.to_owned(), |text, (kept, token)| text.replace(kept, token));
+    let renamed = hidden.replace("towline", name);
+    kept.iter().fold(renamed, |text, (kept, token)| text.replace(token, kept))
+}
