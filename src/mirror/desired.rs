@@ -313,3 +313,6 @@ impl Routing<'_> {
         self.desired
     }
 }
+
+#[cfg(test)]
+mod tests;
