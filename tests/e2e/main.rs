@@ -10,7 +10,10 @@
 )]
 
 mod makers;
+mod policies;
 mod towline;
 mod world;
 
 mod basics;
+mod changes;
+mod repairs;

@@ -1,7 +1,7 @@
 //! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
 
 use anyhow::{Context, Result};
-use controlplane::{Api, Audit, Cluster, Fleet, Proxy, Scratch, eventually};
+use controlplane::{Api, Audit, Cluster, Fleet, Mark, Proxy, Scratch, eventually};
 use serde_json::{Value, json};
 use std::{path::PathBuf, time::Duration};
 use tokio::sync::OnceCell;
@@ -129,6 +129,35 @@ impl World {
         eventually(&what, CAP, look).await.unwrap();
     }
 
+    /// Creates or replaces an object of a follower, as somebody else.
+    pub async fn put(&self, follower: usize, object: Value) -> Value {
+        apply(self.followers[follower], &object).await.unwrap()
+    }
+
+    /// Changes a follower's object of the world's namespace, as somebody else.
+    pub async fn edit(&self, follower: usize, kind: &str, name: &str, patch: Value) -> Value {
+        self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap()
+    }
+
+    /// Changes a source.
+    pub async fn amend(&self, kind: &str, name: &str, patch: Value) -> Value {
+        self.hub.patch(&path(kind, &self.name, name), &patch).await.unwrap()
+    }
+
+    /// A namespace of a cluster, with labels; its name begins with the world's.
+    pub async fn namespace(&self, cluster: &Cluster, suffix: &str, labels: Value) -> String {
+        let name = format!("{}-{suffix}", self.name);
+        let object = json!({"metadata": {"name": name, "labels": labels}});
+        cluster.create("/api/v1/namespaces", &object).await.unwrap();
+        name
+    }
+
+    /// The writes that Towline has sent to a follower since a moment: verb and path.
+    pub async fn writes(&self, follower: usize, since: Mark) -> Vec<String> {
+        let requests = self.audit(follower).since(since).await.unwrap().by(&self.user()).writes();
+        requests.iter().map(|request| format!("{} {}", request.verb, request.uri)).collect()
+    }
+
     /// The audit log of a follower.
     pub fn audit(&self, follower: usize) -> &'static Audit {
         self.followers[follower].audit()
@@ -203,6 +232,10 @@ async fn ready(cluster: &Cluster, name: &str, rights: Rights, role: &str) -> Res
 fn rename(manifest: &str, name: &str) -> String {
     let kept = [("towline-approvals", "@approvals@"), ("app.kubernetes.io/name: towline", "@label@")];
     let hidden = kept.iter().fold(manifest.to_owned(), |text, (kept, token)| text.replace(kept, token));
-    let renamed = hidden.replace("towline", name);
+    // The namespace that the names-only forms are written for.
+    let placed = hidden.replace("namespace: certs", &format!("namespace: {name}"));
+    let placed = placed.replace("namespace: ingress", &format!("namespace: {name}"));
+    let placed = placed.replace("[kube-system, ingress]", &format!("[kube-system, {name}]"));
+    let renamed = placed.replace("towline", name);
     kept.iter().fold(renamed, |text, (kept, token)| text.replace(token, kept))
 }
