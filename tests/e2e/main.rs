@@ -16,4 +16,9 @@ mod world;
 
 mod basics;
 mod changes;
+mod crowds;
+mod kubed;
+mod names;
+mod places;
 mod repairs;
+mod sharing;

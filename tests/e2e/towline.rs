@@ -131,6 +131,14 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        if std::thread::panicking() {
+            // The scratch folder goes with the test.
+            let log = self.logged();
+            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said: Vec<&str> = said.collect();
+            let last = said.len().saturating_sub(40);
+            println!("towline's last words:\n{}", said[last..].join("\n"));
+        }
     }
 }
 
