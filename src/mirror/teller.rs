@@ -4,6 +4,7 @@
 use super::{
     apply::{Applied, Mode},
     decide::Task,
+    deletion::Class,
     inquiry::counts,
     observed::Standing,
     outcome::Outcome,
@@ -216,10 +217,7 @@ impl Teller {
             name: task.key.name.clone(),
             source: format!("{}/{}", task.source.namespace, task.source.name),
             action: task.write.as_str(),
-            class: task
-                .class
-                .filter(|_| matches!(task.write, Write::Delete | Write::Release))
-                .map(|class| class.as_str()),
+            class: task.class.filter(|_| matches!(task.write, Write::Delete | Write::Release)).map(Class::as_str),
             result: applied.error.as_ref().map_or_else(|| result.to_owned(), |error| format!("{result}: {error}")),
             code: applied.error.as_ref().and_then(|error| error.status()).map(|status| status.code),
         }
