@@ -10,7 +10,15 @@
 )]
 
 mod makers;
+mod policies;
 mod towline;
 mod world;
 
 mod basics;
+mod changes;
+mod crowds;
+mod kubed;
+mod names;
+mod places;
+mod repairs;
+mod sharing;

@@ -93,6 +93,26 @@ impl Towline {
         serde_json::from_str(&self.page(path).await).unwrap()
     }
 
+    /// Waits until a target is in a state, as `/api/v1/followers` tells it: `InStep` is one that it does not list.
+    pub async fn shows(&self, follower: &str, target: &str, state: &str) {
+        let what = format!("{target} on {follower} {state}");
+        let look = async || Ok((self.state(follower, target).await == state).then_some(()));
+        eventually(&what, CAP, look).await.unwrap();
+    }
+
+    /// The state of a target, `Kind/namespace/name`.
+    pub async fn state(&self, follower: &str, target: &str) -> String {
+        let page = self.json("/api/v1/followers").await;
+        let report = page["items"].as_array().unwrap().iter().find(|item| item["follower"] == follower);
+        let Some(report) = report.filter(|report| report["connected"] == true) else { return "Unknown".to_owned() };
+        let is_target = |row: &&Value| {
+            let field = |key: &str| row[key].as_str().unwrap().to_owned();
+            format!("{}/{}/{}", field("kind"), field("namespace"), field("name")) == target
+        };
+        let row = report["rows"].as_array().unwrap().iter().find(is_target);
+        row.map_or("InStep", |row| row["action"].as_str().unwrap()).to_owned()
+    }
+
     /// The value of a metric's series, given as on the page up to the value.
     pub async fn metric(&self, series: &str) -> Option<f64> {
         let page = self.page("/metrics").await;
@@ -111,6 +131,14 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        if std::thread::panicking() {
+            // The scratch folder goes with the test.
+            let log = self.logged();
+            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said: Vec<&str> = said.collect();
+            let last = said.len().saturating_sub(40);
+            println!("towline's last words:\n{}", said[last..].join("\n"));
+        }
     }
 }
 
