@@ -9,8 +9,10 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod canary;
 mod makers;
 mod towline;
 mod world;
 
 mod basics;
+mod outage;

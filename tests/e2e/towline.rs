@@ -1,6 +1,9 @@
 //! The daemon under test: the real binary, its log, its pages.
 
-use super::world::{CAP, World};
+use super::{
+    canary,
+    world::{CAP, World},
+};
 use controlplane::eventually;
 use serde_json::Value;
 use std::{
@@ -10,7 +13,7 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A running daemon; killed when it is dropped.
+/// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
     /// Its standard error, at TRACE.
@@ -111,6 +114,9 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        if !std::thread::panicking() {
+            canary::silent("the log", &self.logged());
+        }
     }
 }
 
@@ -120,6 +126,7 @@ async fn get(address: &str, path: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    canary::silent(path, &answer);
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     body.to_owned()
 }
