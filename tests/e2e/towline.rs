@@ -13,6 +13,9 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// How many lines of the log a failed test shows.
+const LAST_WORDS: usize = 60;
+
 /// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
@@ -114,8 +117,12 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
-        if !std::thread::panicking() {
-            canary::silent("the log", &self.logged());
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        if std::thread::panicking() {
+            let lines: Vec<&str> = log.lines().collect();
+            eprintln!("the end of Towline's log:\n{}", lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n"));
+        } else {
+            canary::silent("the log", &log);
         }
     }
 }
