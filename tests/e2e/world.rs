@@ -1,5 +1,6 @@
 //! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
 
+use super::canary;
 use anyhow::{Context, Result};
 use controlplane::{Api, Audit, Cluster, Fleet, Mark, Proxy, Scratch, eventually};
 use serde_json::{Value, json};
@@ -92,6 +93,13 @@ impl World {
         })
     }
 
+    /// The same, by another way than the world's own proxy.
+    pub fn context_by(&self, name: &str, follower: usize, proxy: &Proxy) -> Value {
+        let mut context = self.context(name, follower);
+        context["server"] = json!(proxy.url());
+        context
+    }
+
     /// Writes a file into the world's scratch folder, at once and whole.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let (path, draft) = (self.scratch.path().join(name), self.scratch.path().join(format!("{name}.new")));
@@ -110,9 +118,9 @@ impl World {
         self.hub.delete(&path(kind, &self.name, name)).await.unwrap();
     }
 
-    /// A follower's object of the world's namespace, if it is there.
+    /// A follower's object of the world's namespace, if it is there, as the test wrote it: without marks.
     pub async fn there(&self, follower: usize, kind: &str, name: &str) -> Option<Value> {
-        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap()
+        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(canary::plain)
     }
 
     /// Waits until a follower's object of the world's namespace satisfies a condition.
@@ -209,7 +217,10 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
         "clusters": named("cluster", &|context| json!({
             "server": context["server"], "certificate-authority-data": context["ca"],
         })),
-        "users": named("user", &|context| json!({"token": context["token"]})),
+        "users": named("user", &|context| match &context["user"] {
+            Value::Null => json!({"token": context["token"]}),
+            user => user.clone(),
+        }),
         "contexts": named("context", &context),
     })
     .to_string()
