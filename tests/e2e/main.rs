@@ -4,13 +4,26 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
 )]
 
+mod canary;
 mod makers;
+mod policies;
 mod towline;
 mod world;
 
 mod basics;
+mod changes;
+mod contexts;
+mod crowds;
+mod kubed;
+mod logins;
+mod names;
+mod outage;
+mod places;
+mod repairs;
+mod sharing;

@@ -1,6 +1,9 @@
 //! The daemon under test: the real binary, its log, its pages.
 
-use super::world::{CAP, World};
+use super::{
+    canary,
+    world::{CAP, World},
+};
 use controlplane::eventually;
 use serde_json::Value;
 use std::{
@@ -10,7 +13,10 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A running daemon; killed when it is dropped.
+/// How many lines of the log a failed test shows.
+const LAST_WORDS: usize = 60;
+
+/// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
     /// Its standard error, at TRACE.
@@ -93,6 +99,26 @@ impl Towline {
         serde_json::from_str(&self.page(path).await).unwrap()
     }
 
+    /// Waits until a target is in a state, as `/api/v1/followers` tells it: `InStep` is one that it does not list.
+    pub async fn shows(&self, follower: &str, target: &str, state: &str) {
+        let what = format!("{target} on {follower} {state}");
+        let look = async || Ok((self.state(follower, target).await == state).then_some(()));
+        eventually(&what, CAP, look).await.unwrap();
+    }
+
+    /// The state of a target, `Kind/namespace/name`.
+    pub async fn state(&self, follower: &str, target: &str) -> String {
+        let page = self.json("/api/v1/followers").await;
+        let report = page["items"].as_array().unwrap().iter().find(|item| item["follower"] == follower);
+        let Some(report) = report.filter(|report| report["connected"] == true) else { return "Unknown".to_owned() };
+        let is_target = |row: &&Value| {
+            let field = |key: &str| row[key].as_str().unwrap().to_owned();
+            format!("{}/{}/{}", field("kind"), field("namespace"), field("name")) == target
+        };
+        let row = report["rows"].as_array().unwrap().iter().find(is_target);
+        row.map_or("InStep", |row| row["action"].as_str().unwrap()).to_owned()
+    }
+
     /// The value of a metric's series, given as on the page up to the value.
     pub async fn metric(&self, series: &str) -> Option<f64> {
         let page = self.page("/metrics").await;
@@ -111,6 +137,15 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        if std::thread::panicking() {
+            // The scratch folder goes with the test.
+            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said: Vec<&str> = said.collect();
+            println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
+        } else {
+            canary::silent("the log", &log);
+        }
     }
 }
 
@@ -120,6 +155,7 @@ async fn get(address: &str, path: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    canary::silent(path, &answer);
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     body.to_owned()
 }
