@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod canary;
 mod makers;
 mod policies;
 mod towline;
@@ -16,9 +17,12 @@ mod world;
 
 mod basics;
 mod changes;
+mod contexts;
 mod crowds;
 mod kubed;
+mod logins;
 mod names;
+mod outage;
 mod places;
 mod repairs;
 mod sharing;

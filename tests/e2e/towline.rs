@@ -1,6 +1,9 @@
 //! The daemon under test: the real binary, its log, its pages.
 
-use super::world::{CAP, World};
+use super::{
+    canary,
+    world::{CAP, World},
+};
 use controlplane::eventually;
 use serde_json::Value;
 use std::{
@@ -10,7 +13,7 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// A running daemon; killed when it is dropped.
+/// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
     /// Its standard error, at TRACE.
@@ -137,7 +140,16 @@ impl Drop for Towline {
             let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
             let last = said.len().saturating_sub(40);
-            println!("towline's last words:\n{}", said[last..].join("\n"));
+            println!(
+                "towline's last words:
+{}",
+                said[last..].join(
+                    "
+"
+                )
+            );
+        } else {
+            canary::silent("the log", &self.logged());
         }
     }
 }
@@ -148,6 +160,7 @@ async fn get(address: &str, path: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    canary::silent(path, &answer);
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     body.to_owned()
 }
