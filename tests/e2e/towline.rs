@@ -13,6 +13,9 @@ use std::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+/// How many lines of the log a failed test shows.
+const LAST_WORDS: usize = 60;
+
 /// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
@@ -134,22 +137,14 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let log = self.logged();
             let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
-            let last = said.len().saturating_sub(40);
-            println!(
-                "towline's last words:
-{}",
-                said[last..].join(
-                    "
-"
-                )
-            );
+            println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
-            canary::silent("the log", &self.logged());
+            canary::silent("the log", &log);
         }
     }
 }
