@@ -140,6 +140,8 @@ impl Fleet {
             let leaving = self.names.values().filter_map(|known| known.leaves).min();
             let wake = leaving.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
             tokio::select! {
+                // First: a worker that ends because it was told to is no defect.
+                biased;
                 () = self.stop.cancelled() => break,
                 Ok(()) = self.feeds.catalog.changed() => self.take_catalog(),
                 Some(moved) = self.moved.1.recv() => self.take_moved(&moved),

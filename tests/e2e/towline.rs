@@ -21,6 +21,8 @@ pub struct Towline {
     child: Child,
     /// Its standard error, at TRACE.
     pub log: PathBuf,
+    /// Where its own lines begin: those before are by another that ran in this world.
+    begins: usize,
 }
 
 impl Towline {
@@ -36,6 +38,7 @@ impl Towline {
     pub fn run(world: &World, flags: &[&str]) -> Self {
         let log = world.scratch.path().join("towline.log");
         let file = File::options().create(true).append(true).open(&log).unwrap();
+        let begins = usize::try_from(file.metadata().unwrap().len()).unwrap();
         let hub = world.hub_kubeconfig();
         let local =
             if flags.iter().any(|flag| flag.starts_with("--local-sync")) { None } else { Some("--local-sync=false") };
@@ -50,7 +53,7 @@ impl Towline {
             .stderr(file)
             .spawn()
             .unwrap();
-        Self { child, log }
+        Self { child, log, begins }
     }
 
     /// The process id.
@@ -79,7 +82,7 @@ impl Towline {
 
     /// What it logged so far.
     pub fn logged(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap()
+        std::fs::read_to_string(&self.log).unwrap().split_off(self.begins)
     }
 
     /// Waits until it has logged this.
@@ -140,13 +143,24 @@ impl Drop for Towline {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said = log.lines().filter(|line| ![" TRACE ", " DEBUG "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
             println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
             canary::silent("the log", &log);
         }
     }
+}
+
+/// Runs `towline` with these flags, which must end it: its code, and what it said.
+pub async fn refused(flags: &[&str]) -> (Option<i32>, String) {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_towline"));
+    command.args(flags).env_remove("KUBECONFIG").stdin(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(CAP, command.output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("{flags:?} does not end")).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    canary::silent("a complaint", &said);
+    (output.status.code(), said)
 }
 
 async fn get(address: &str, path: &str) -> String {
