@@ -280,7 +280,8 @@ fn write_over(wanted: &Wanted, standing: &Standing) -> Result<Write, State> {
         Standing::Foreign(foreign) if foreign.taken_over => Err(State::TakenOver),
         Standing::Foreign(foreign) if foreign.untouchable => Err(State::Conflict),
         Standing::Foreign(foreign) if adopts(wanted, foreign) => Ok(Write::Adopt),
-        _ if wanted.overwrite => Ok(Write::Overwrite),
+        Standing::Foreign(_) if wanted.overwrite => Ok(Write::Overwrite),
+        // A clone of a copy is somebody's on purpose: a follower's own kubed makes such, and would make it again.
         _ => Err(State::Conflict),
     }
 }

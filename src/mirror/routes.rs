@@ -216,7 +216,7 @@ impl Mirror {
             (None, _) => Class::Unwitnessed,
         };
         for target in before.desired.targets.keys() {
-            if after.is_some_and(|after| after.desired.targets.contains_key(target)) {
+            if after.is_some_and(|after| after.desired.targets.get(target).is_some()) {
                 self.causes.remove(target);
             } else {
                 self.causes.insert(target.clone(), (source.clone(), class));

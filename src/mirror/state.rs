@@ -230,6 +230,7 @@ impl Mirror {
 
     /// Stores a copy, sharing the names that are already in memory.
     fn put(&mut self, key: ObjectKey, mut observed: Observed) {
+        let key = self.claims.shared(&key).cloned().unwrap_or(key);
         if let Standing::Ours(mark) = &mut observed.standing {
             let member = self.roster.members.iter().find(|member| member.name == mark.follower);
             mark.follower = member.map_or_else(|| mark.follower.clone(), |member| member.name.clone());

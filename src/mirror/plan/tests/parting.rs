@@ -31,7 +31,7 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
             ),
             ("somebody's, Overwrite granted", yes_if(overwrite, secret("n", "a").observed()), Do(Write::Overwrite)),
             ("a stray", yes(stray()), Rest(State::Conflict)),
-            ("a stray, Overwrite granted", yes_if(overwrite, stray()), Do(Write::Overwrite)),
+            ("a stray, Overwrite granted: never touched", yes_if(overwrite, stray()), Rest(State::Conflict)),
             ("another hub's", yes_if(overwrite, other_hubs()), Rest(State::Conflict)),
             ("taken over", yes_if(overwrite, taken_over()), Rest(State::TakenOver)),
             (
