@@ -34,7 +34,7 @@ pub struct Task {
     pub class: Option<Class>,
     /// Whether the type or immutable data must change, so that the object has to be made anew.
     pub anew: bool,
-    /// Whether the source was granted to overwrite what is there.
+    /// Whether what is there may be written over, so that it has to be read whole.
     pub overwrite: bool,
     /// Whether a copy in step with this source was here before.
     pub repair: bool,
@@ -247,7 +247,7 @@ impl Mirror {
             anew: wanted
                 .zip(observed.as_ref())
                 .is_some_and(|(wanted, observed)| super::plan::must_replace(wanted, observed)),
-            overwrite: wanted.is_some_and(|wanted| wanted.overwrite),
+            overwrite: wanted.is_some_and(|wanted| wanted.overwrite || !wanted.old_hubs.is_empty()),
             repair: wanted
                 .is_some_and(|wanted| self.histories.get(key).is_some_and(|history| history.has_written(wanted.whole))),
             since: source.map(|source| source.since),

@@ -150,6 +150,7 @@ impl Mirror {
                 uid: (self.settings.adoption == AdoptBy::Uid).then(|| source.uid.clone()),
                 cluster: self.settings.sender.cluster_name.clone(),
             },
+            old_hubs: self.old_hubs.clone(),
         }))
     }
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::{
         key::ObjectKey,
-        names::{FollowerName, Namespace, ResourceVersion, Uid},
+        names::{ClusterUid, FollowerName, Namespace, ResourceVersion, Uid},
         patterns::Patterns,
     },
     follower::member::Member,
@@ -93,6 +93,7 @@ pub struct Mirror {
     pub(super) notes: Vec<Note>,
     pub(super) namespaces_made: HashMap<Namespace, Instant>,
     pub(super) random: fastrand::Rng,
+    pub(super) old_hubs: Arc<BTreeSet<ClusterUid>>,
     pub(super) lists: Lists,
     /// When stale histories were dropped last.
     pub(super) swept: Option<Instant>,
@@ -133,6 +134,7 @@ impl Mirror {
             notes: Vec::new(),
             namespaces_made: HashMap::new(),
             random: fastrand::Rng::with_seed(seed),
+            old_hubs: Arc::default(),
             lists: Lists::new(scopes),
             swept: None,
         }
@@ -199,6 +201,11 @@ impl Mirror {
     pub fn approve(&mut self, approved: BTreeSet<String>) {
         self.deletions.approve(approved);
         self.push_unwanted();
+    }
+
+    /// `--adopt-origin`: hubs that this one replaces. Their copies are taken over where they are wanted, and never deleted.
+    pub fn adopt_from(&mut self, hubs: Arc<BTreeSet<ClusterUid>>) {
+        self.old_hubs = hubs;
     }
 
     /// How many strays there are.
