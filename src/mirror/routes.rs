@@ -192,7 +192,7 @@ impl Mirror {
     pub(super) fn index(&mut self, source: &ObjectKey, key: &ObjectKey) {
         let is_copy =
             |observed: &Observed| matches!(&observed.standing, Standing::Ours(mark) if mark.source == *source);
-        if self.copies.get(key).is_some_and(is_copy) && self.claims.wish(source, key).is_none() {
+        if self.copy(key).is_some_and(is_copy) && self.claims.wish(source, key).is_none() {
             self.unclaimed.add(source, key);
         } else {
             self.unclaimed.remove(source, key);

@@ -75,7 +75,8 @@ pub struct Mirror {
     pub(super) sources: Snapshot,
     pub(super) namespaces: Namespaces,
     /// Objects with our label that are copies, or damaged ones.
-    pub(super) copies: BTreeMap<ObjectKey, Observed>,
+    /// (Boxed: a map's nodes are half empty.)
+    pub(super) copies: BTreeMap<ObjectKey, Box<Observed>>,
     /// Objects that are not ours, where a copy is wanted: found by GET, not watched.
     pub(super) occupants: BTreeMap<ObjectKey, Observed>,
     pub(super) claims: Claims,
@@ -188,7 +189,7 @@ impl Mirror {
     /// The watch says that an object is gone, or has lost our label. Counts only for the object that is stored.
     pub fn copy_gone(&mut self, key: &ObjectKey, uid: &Uid) {
         self.lists.stray_gone(key, uid);
-        if self.copies.get(key).is_some_and(|observed| observed.uid == *uid) {
+        if self.copy(key).is_some_and(|observed| observed.uid == *uid) {
             self.copy_lost(key);
         }
         if self.occupants.get(key).is_some_and(|observed| observed.uid == *uid) {
@@ -246,9 +247,18 @@ impl Mirror {
         }
         self.was_changed(&key);
         self.occupants.remove(&key);
-        let before = self.copies.insert(key.clone(), observed);
-        self.reindex(&key, before.as_ref());
+        let before = self.copies.insert(key.clone(), Box::new(observed));
+        self.reindex(&key, before.as_deref());
         self.touched(&key);
+    }
+
+    pub(super) fn copy(&self, key: &ObjectKey) -> Option<&Observed> {
+        self.copies.get(key).map(|observed| &**observed)
+    }
+
+    /// A copy, or what is in the way.
+    pub(super) fn there(&self, key: &ObjectKey) -> Option<&Observed> {
+        self.copy(key).or_else(|| self.occupants.get(key))
     }
 
     /// A copy is gone, or is not ours any more.
@@ -263,9 +273,9 @@ impl Mirror {
     /// Somebody changed or deleted a copy that was in step: whatever follows is a repair.
     fn was_changed(&mut self, key: &ObjectKey) {
         if self.states.get(key) == Some(&State::InStep)
-            && let Some(observed) = self.copies.get(key)
+            && let Some(whole) = self.copy(key).map(|observed| observed.whole)
         {
-            self.histories.entry(key.clone()).or_default().was_in_step(observed.whole);
+            self.histories.entry(key.clone()).or_default().was_in_step(whole);
         }
     }
 
@@ -274,7 +284,7 @@ impl Mirror {
             Some(Standing::Ours(mark)) => Some(mark.source.clone()),
             _ => None,
         };
-        let sources = [source(before), source(self.copies.get(key))];
+        let sources = [source(before), source(self.copy(key))];
         sources.iter().flatten().for_each(|source| self.index(source, key));
     }
 
@@ -291,7 +301,7 @@ impl Mirror {
 
     /// State only moves to a higher version, also from one uid to another: versions are the whole API server's.
     fn is_news(&self, key: &ObjectKey, observed: &Observed) -> bool {
-        self.copies.get(key).is_none_or(|known| is_newer(&observed.version, &known.version))
+        self.copy(key).is_none_or(|known| is_newer(&observed.version, &known.version))
     }
 
     /// The slot changed: whatever failed may be tried again at once.

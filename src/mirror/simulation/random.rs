@@ -352,7 +352,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn at_rest_the_world_is_what_the_judge_says_and_then_nothing_is_written(ops in prop::collection::vec(op(), 1..120)) {
+    fn at_rest_the_world_is_what_the_judge_says_and_then_nothing_is_written(ops in prop::collection::vec(op(), 1..100)) {
         let mut court = Court::new();
         ops.iter().for_each(|op| court.act(op));
         court.check();

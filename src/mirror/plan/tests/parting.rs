@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     api::mark::{ORIGIN, SOURCE},
-    mirror::{deletion::Held as Why, makers::Thing},
+    mirror::deletion::Held as Why,
 };
 
 #[test]
@@ -14,12 +14,6 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
     let by_name = |wanted: &mut Wanted| wanted.kubed.uid = None;
     let stray = || Observed { standing: Standing::Stray, whole: Digest::default(), ..observed() };
     let other_hubs = || secret("n", "a").label(ORIGIN, "another-hub").observed();
-    let old_hubs = || {
-        let ours = Thing(copy().0).label(ORIGIN, "old-hub");
-        ours.observed()
-    };
-    let moved = || Thing(copy().0).label(ORIGIN, "old-hub").meta("name", "b").observed();
-    let rebuilt = |wanted: &mut Wanted| wanted.old_hubs = Arc::new(["old-hub".into()].into());
     let taken_over = || secret("n", "a").annotation(SOURCE, "{}").observed();
     check(
         now,
@@ -39,10 +33,6 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
             ("a stray", yes(stray()), Rest(State::Conflict)),
             ("a stray, Overwrite granted: never touched", yes_if(overwrite, stray()), Rest(State::Conflict)),
             ("another hub's", yes_if(overwrite, other_hubs()), Rest(State::Conflict)),
-            ("an old hub's", yes_if(overwrite, old_hubs()), Rest(State::Conflict)),
-            ("an old hub's, which this one replaces", yes_if(rebuilt, old_hubs()), Do(Write::Adopt)),
-            ("its stray", yes_if(rebuilt, moved()), Rest(State::Conflict)),
-            ("another hub's still", yes_if(rebuilt, other_hubs()), Rest(State::Conflict)),
             ("taken over", yes_if(overwrite, taken_over()), Rest(State::TakenOver)),
             (
                 "taken over, and kubed's once",
@@ -73,6 +63,23 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
                 Rest(State::Conflict),
             ),
             ("where nothing is accepted", yes_if(overwrite, kubed()).at(Presence::Closed), Rest(State::Held)),
+        ],
+    );
+}
+
+#[test]
+fn a_copy_of_a_hub_that_this_one_replaces_is_taken_over() {
+    let now = Instant::now();
+    let old_hubs = || copy().label(ORIGIN, "old-hub").observed();
+    let moved = || copy().label(ORIGIN, "old-hub").meta("name", "b").observed();
+    let rebuilt = |wanted: &mut Wanted| wanted.old_hubs = Arc::new(["old-hub".into()].into());
+    check(
+        now,
+        vec![
+            ("not replaced", yes_if(|wanted| wanted.overwrite = true, old_hubs()), Rest(State::Conflict)),
+            ("replaced", yes_if(rebuilt, old_hubs()), Do(Write::Adopt)),
+            ("its stray", yes_if(rebuilt, moved()), Rest(State::Conflict)),
+            ("a third hub's", yes_if(rebuilt, copy().label(ORIGIN, "third").observed()), Rest(State::Conflict)),
         ],
     );
 }
