@@ -29,3 +29,4 @@ mod places;
 mod repairs;
 mod restart;
 mod sharing;
+mod silence;
