@@ -135,12 +135,12 @@ impl World {
 
     /// Creates or replaces an object of a follower, as somebody else.
     pub async fn put(&self, follower: usize, object: Value) -> Value {
-        apply(self.followers[follower], &object).await.unwrap()
+        canary::plain(apply(self.followers[follower], &object).await.unwrap())
     }
 
     /// Changes a follower's object of the world's namespace, as somebody else.
     pub async fn edit(&self, follower: usize, kind: &str, name: &str, patch: Value) -> Value {
-        self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap()
+        canary::plain(self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap())
     }
 
     /// Changes a source.
@@ -226,9 +226,9 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
     .to_string()
 }
 
-/// Waits until an object satisfies a condition.
+/// Waits until an object satisfies a condition; without marks.
 pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let look = async || Ok(cluster.get_opt(path).await?.filter(|object| holds(object)));
+    let look = async || Ok(cluster.get_opt(path).await?.map(canary::plain).filter(|object| holds(object)));
     eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()
 }
 
