@@ -7,6 +7,7 @@ use crate::{
 };
 use serde_json::json;
 
+mod beginnings;
 mod deletions;
 
 /// A source `Secret/n/NAME` for all followers.
