@@ -1,13 +1,14 @@
 //! The worker of one follower: it owns the mirror's state, feeds it what it sees, and does what it decides. Nothing in it
 //! waits for another follower.
 
+mod line;
 mod sight;
 
 use super::{
     apply::{Applied, Applier, Mode},
     decide::Task,
     dial::{Dial, Route},
-    feed::{Breadth, Feed, Seen},
+    feed::{Breadth, Feed},
     inquiry::{Circumstances, Inquiry},
     namespaces::Visible,
     outcome::{Failure, Outcome},
@@ -26,6 +27,7 @@ use crate::{
     source::Snapshot,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use line::{Line, Rung, Up};
 use sight::NamespaceRelist;
 use std::{
     collections::BTreeSet,
@@ -107,30 +109,6 @@ pub struct Worker {
     running: FuturesUnordered<BoxFuture<'static, (Task, Applied)>>,
     rate: Option<Rate>,
     problem: Option<String>,
-}
-
-/// The connection.
-enum Line {
-    /// None yet: this is on its way.
-    Dialing(BoxFuture<'static, Result<Session, Error>>),
-    /// None could be had: the next attempt waits.
-    Resting(tokio::time::Instant),
-    /// Up.
-    Up(Box<Up>),
-}
-
-struct Up {
-    session: Session,
-    feed: Feed,
-    applier: Applier,
-}
-
-/// What happened on the line.
-enum Rung {
-    Dialed(Result<Session, Error>),
-    Rested,
-    Closed(Error),
-    Seen(Seen),
 }
 
 /// How a worker is put together.
@@ -381,26 +359,6 @@ impl Worker {
 /// would at once, again and again.
 fn wake_for_work(due: Option<Instant>, rate: Option<&Rate>, now: Instant) -> Option<Instant> {
     rate.and_then(|rate| rate.next(now)).or(due)
-}
-
-impl Line {
-    async fn next(&mut self) -> Rung {
-        match self {
-            Self::Dialing(call) => Rung::Dialed(call.await),
-            Self::Resting(until) => {
-                sleep_until(*until).await;
-                Rung::Rested
-            }
-            Self::Up(up) => {
-                let Up { session, feed, .. } = &mut **up;
-                tokio::select! {
-                    biased;
-                    error = session.closed() => Rung::Closed(error),
-                    seen = feed.next() => Rung::Seen(seen),
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
