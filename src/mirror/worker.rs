@@ -217,6 +217,7 @@ impl Worker {
         let orders = self.inputs.orders.borrow_and_update().clone();
         self.teller.rename(orders.roster.members.first().map(|member| member.name.clone()));
         self.mirror.roster_changed(orders.roster);
+        self.follow_names();
         if self.dial.set_routes(orders.routes) {
             self.hang_up();
             self.redial();

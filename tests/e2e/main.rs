@@ -26,4 +26,5 @@ mod names;
 mod outage;
 mod places;
 mod repairs;
+mod rights;
 mod sharing;
