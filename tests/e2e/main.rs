@@ -9,6 +9,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod cli;
 mod makers;
 mod policies;
 mod towline;
@@ -16,4 +17,9 @@ mod world;
 
 mod basics;
 mod changes;
+mod conflicts;
+mod departures;
+mod guard;
+mod plan;
 mod repairs;
+mod scopes;

@@ -36,6 +36,8 @@ pub struct World {
     pub name: String,
     pub hub: &'static Cluster,
     pub followers: Vec<&'static Cluster>,
+    /// In front of the management cluster.
+    pub hub_proxy: Proxy,
     /// In front of each follower.
     pub proxies: Vec<Proxy>,
     pub scratch: Scratch,
@@ -60,7 +62,9 @@ impl World {
             tokens.push(ready(follower, name, rights, "follower").await.unwrap());
         }
         let proxies = followers.iter().map(|follower| Proxy::start(follower.address()).unwrap()).collect();
-        Self { name: name.to_owned(), hub: &fleet.management, followers, proxies, scratch, hub_token, tokens }
+        let (name, hub, hub_proxy) =
+            (name.to_owned(), &fleet.management, Proxy::start(fleet.management.address()).unwrap());
+        Self { name, hub, followers, hub_proxy, proxies, scratch, hub_token, tokens }
     }
 
     /// The user that Towline is in all clusters.
@@ -70,7 +74,7 @@ impl World {
 
     /// The kubeconfig of the management cluster.
     pub fn hub_kubeconfig(&self) -> PathBuf {
-        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub.url(), &self.hub_token))
+        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub_proxy.url(), &self.hub_token))
     }
 
     /// A kubeconfig with these contexts, each leading to a follower (0, 1, 2) through its proxy.
@@ -156,6 +160,15 @@ impl World {
     pub async fn writes(&self, follower: usize, since: Mark) -> Vec<String> {
         let requests = self.audit(follower).since(since).await.unwrap().by(&self.user()).writes();
         requests.iter().map(|request| format!("{} {}", request.verb, request.uri)).collect()
+    }
+
+    /// Waits for an event about an object of the world's namespace in the management cluster; its note.
+    pub async fn event(&self, reason: &str, name: &str) -> String {
+        let list = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.name);
+        let about = |event: &Value| event["reason"] == reason && event["regarding"]["name"] == name;
+        let look = async || Ok(self.hub.list(&list).await?.into_iter().find(about));
+        let event = eventually(&format!("event {reason} about {name}"), CAP, look).await.unwrap();
+        event["note"].as_str().unwrap().to_owned()
     }
 
     /// The audit log of a follower.
