@@ -20,18 +20,23 @@ pub mod feed;
 pub mod fleet;
 pub mod history;
 pub mod inquiry;
+pub mod lists;
 pub mod losses;
 #[cfg(test)]
 pub(crate) mod makers;
 pub mod namespaces;
 pub mod observed;
 pub mod outcome;
+mod ownership;
 pub mod parcel;
 pub mod plan;
 pub mod queue;
 pub mod rate;
 pub mod report;
 pub mod request;
+mod routes;
+#[cfg(test)]
+mod simulation;
 pub mod state;
 pub mod teller;
 pub mod view;

@@ -22,6 +22,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty, Limited};
 use hyper_util::rt::TokioIo;
+use serde::Deserialize;
 use serde_json::json;
 use std::{process::ExitCode, time::Duration};
 use tokio::{net::TcpStream, time::timeout};
@@ -114,13 +115,19 @@ async fn write(
     .with_context(|| format!("ConfigMap {namespace}/{} cannot be written", approval::CONFIG_MAP))
 }
 
+#[derive(Deserialize)]
+struct Answer {
+    items: Vec<DeletionReport>,
+}
+
 /// Asks the running Towline.
 async fn held(address: &ServerUrl) -> Result<Vec<DeletionReport>> {
     let body = timeout(PATIENCE, get(address, "/api/v1/deletions")).await.context("no answer within 10 s")?;
     let body = body.with_context(|| {
         format!("Towline cannot be asked at {} (is a `kubectl port-forward` running?)", address.as_str())
     })?;
-    serde_json::from_slice(&body).context("the answer is not Towline's")
+    let answer: Answer = serde_json::from_slice(&body).context("the answer is not Towline's")?;
+    Ok(answer.items)
 }
 
 async fn get(address: &ServerUrl, path: &str) -> Result<Bytes> {

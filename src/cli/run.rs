@@ -7,11 +7,12 @@ use super::{
     signals::{Signals, aborted},
 };
 use crate::{
+    api::{approval, names::Namespace},
     mirror::{advisor, apply::Mode, teller::Telling},
     source::census,
     telemetry::{
         audit::AuditLog,
-        herald::{self, Desk},
+        herald::{self, Desk, ObjectRef},
         logs,
         metrics::Metrics,
     },
@@ -34,7 +35,7 @@ pub async fn run(run: Run) -> Result<ExitCode> {
     let (hub_session, hub_seen) = watch::channel(None);
     let desk = Desk {
         hub: (mode == Mode::Apply).then_some(hub_seen),
-        myself: None,
+        myself: Some(myself(&run.job.identity.namespace)),
         instance: run.job.identity.instance.clone(),
     };
     let (notices, herald) = herald::herald(desk, metrics.clone());
@@ -43,7 +44,7 @@ pub async fn run(run: Run) -> Result<ExitCode> {
 
     let hub = Hub::connect(&run.job, &telling).await?;
     tracing::info!(cluster = %hub.session().uid(), "management cluster connected");
-    let drive = Drive { mode, rate: run.rate.clone(), telling, hub_session, stop: stop.clone() };
+    let drive = Drive { mode, rate: run.rate, telling, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&run.job, hub, drive)?;
     let inspector =
         Inspector { metrics: metrics.clone(), sources: engine.sources.clone(), directory: engine.directory.clone() };
@@ -58,6 +59,16 @@ pub async fn run(run: Run) -> Result<ExitCode> {
     engine.supervise(ends(census::run(sources.clone(), metrics, stop.clone())));
     engine.supervise(ends(advisor::run(sources, directory, notices, stop.clone())));
     supervise(engine, &mut signals, stop).await
+}
+
+/// What events about Towline and its followers are attached to: its Pod, else the ConfigMap by which people answer it.
+fn myself(namespace: &Namespace) -> ObjectRef {
+    let pod = std::env::var("HOSTNAME").ok().filter(|_| std::env::var_os("KUBERNETES_SERVICE_HOST").is_some());
+    let (kind, name) = match pod {
+        Some(name) => ("Pod", name),
+        None => ("ConfigMap", approval::CONFIG_MAP.to_owned()),
+    };
+    ObjectRef { kind, namespace: namespace.to_string(), name, uid: String::new(), resource_version: String::new() }
 }
 
 fn audit_log(flag: &args::AuditLog) -> Result<AuditLog> {

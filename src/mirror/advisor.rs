@@ -6,6 +6,7 @@ use crate::{
     api::{
         annotations::{FOLLOWERS, SYNC, SYNC_CONTEXTS},
         names::FollowerName,
+        patterns::Patterns,
     },
     source::{Condition, Frozen, Shipment, Snapshot, Source, census},
     telemetry::{
@@ -84,8 +85,7 @@ fn is_expired(shipment: &Shipment) -> bool {
 fn unknown_names(source: &Source, shipment: &Shipment, names: &Names, notices: &Notices) {
     let intent = &shipment.intent;
     let contexts = intent.sync_contexts.iter().map(|name| (SYNC_CONTEXTS, name.clone()));
-    let followers =
-        intent.followers.iter().flat_map(|patterns| patterns.literals()).map(|name| (FOLLOWERS, name.into()));
+    let followers = intent.followers.iter().flat_map(Patterns::literals).map(|name| (FOLLOWERS, name.into()));
     for (key, name) in contexts.chain(followers) {
         if names.hub.contains(&name) || name == FollowerName::local() {
             let advice =

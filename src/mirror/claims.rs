@@ -1,8 +1,11 @@
-//! Which sources want which targets of one follower. Pure.
+//! Which sources want which targets of one follower, and which copies their source does not want. Pure.
 
 use super::desired::{Desired, Wish};
 use crate::{
-    api::key::ObjectKey,
+    api::{
+        key::{Kind, ObjectKey},
+        names::Namespace,
+    },
     source::{Shipment, Snapshot},
 };
 use std::{
@@ -23,6 +26,7 @@ pub struct Wants {
 pub struct Claims {
     by_source: HashMap<ObjectKey, Wants>,
     by_target: BTreeMap<ObjectKey, Vec<ObjectKey>>,
+    by_namespaces: BTreeSet<ObjectKey>,
 }
 
 impl Claims {
@@ -51,11 +55,19 @@ impl Claims {
         self.by_target.keys()
     }
 
+    /// All wanted targets of a kind in a namespace.
+    pub fn targets_in(&self, kind: Kind, namespace: &Namespace) -> impl Iterator<Item = &ObjectKey> {
+        within(&self.by_target, kind, namespace)
+    }
+
     /// Replaces what a source wants; returns what it wanted before.
     pub fn set(&mut self, source: &ObjectKey, wants: Wants) -> Option<Wants> {
         let before = self.remove(source);
         for target in wants.desired.targets.keys() {
             self.by_target.entry(target.clone()).or_default().push(source.clone());
+        }
+        if wants.desired.by_namespaces {
+            self.by_namespaces.insert(source.clone());
         }
         self.by_source.insert(source.clone(), wants);
         before
@@ -64,6 +76,7 @@ impl Claims {
     /// A source wants nothing any more; returns what it wanted before.
     pub fn remove(&mut self, source: &ObjectKey) -> Option<Wants> {
         let before = self.by_source.remove(source)?;
+        self.by_namespaces.remove(source);
         for target in before.desired.targets.keys() {
             if let Some(sources) = self.by_target.get_mut(target) {
                 sources.retain(|other| other != source);
@@ -86,8 +99,50 @@ impl Claims {
     }
 
     /// Sources whose answer depends on which namespaces there are.
-    pub fn by_namespaces(&self) -> BTreeSet<ObjectKey> {
-        let depends = |(_, wants): &(&ObjectKey, &Wants)| wants.desired.by_namespaces;
-        self.by_source.iter().filter(depends).map(|(key, _)| key.clone()).collect()
+    pub fn by_namespaces(&self) -> &BTreeSet<ObjectKey> {
+        &self.by_namespaces
+    }
+}
+
+/// The keys of a kind in a namespace.
+pub fn within<'a, T>(
+    map: &'a BTreeMap<ObjectKey, T>,
+    kind: Kind,
+    namespace: &Namespace,
+) -> impl Iterator<Item = &'a ObjectKey> {
+    let first = ObjectKey::new(kind, namespace.clone(), "");
+    let inside = move |key: &&ObjectKey| key.kind == first.kind && key.namespace == first.namespace;
+    map.range(ObjectKey::new(kind, namespace.clone(), "")..).map(|(key, _)| key).take_while(inside)
+}
+
+/// Copies whose mark names a source that does not want them: what is unwanted, or held in spite of somebody. Usually none,
+/// so that a change of a source costs what it touches, and not a look at every copy.
+#[derive(Default)]
+pub struct Unclaimed(BTreeMap<ObjectKey, BTreeSet<ObjectKey>>);
+
+impl Unclaimed {
+    /// Takes note of a copy of this source.
+    pub fn add(&mut self, source: &ObjectKey, copy: &ObjectKey) {
+        self.0.entry(source.clone()).or_default().insert(copy.clone());
+    }
+
+    /// The copy is wanted by its source, or is not its copy any more.
+    pub fn remove(&mut self, source: &ObjectKey, copy: &ObjectKey) {
+        if let Some(copies) = self.0.get_mut(source) {
+            copies.remove(copy);
+            if copies.is_empty() {
+                self.0.remove(source);
+            }
+        }
+    }
+
+    /// The unclaimed copies of a source.
+    pub fn of(&self, source: &ObjectKey) -> impl Iterator<Item = &ObjectKey> {
+        self.0.get(source).into_iter().flatten()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.0.values().flatten()
     }
 }

@@ -1,17 +1,21 @@
 //! From the queue to the next task: who owns the target, what is to be done about it, and what that takes. Pure.
 
 use super::{
-    deletion::{Class, Pending, Verdict, Via},
-    observed::{CopyMark, Observed, Standing},
-    parcel::{Parcel, copy_mark},
-    plan::{Action, Adoption, Claim, Situation, State, Unwanted, Wanted, Write, plan},
-    state::{AdoptBy, Mirror, Note},
+    claims::within,
+    deletion::Class,
+    history::FORGET_AFTER,
+    lists::ListState,
+    observed::{Observed, Standing},
+    parcel::Parcel,
+    plan::{Action, Claim, Situation, State, Wanted, Write, plan},
+    queue::Priority,
+    state::{Mirror, Note},
 };
-use crate::{
-    api::{annotations::DeletionPolicy, key::ObjectKey, names::Namespace},
-    source::{Farewell, Reading, Shipment, Source},
+use crate::api::key::ObjectKey;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
 };
-use std::time::{Duration, Instant};
 
 /// One thing to be done at one target: everything that the requests need.
 #[derive(Clone, Debug)]
@@ -41,17 +45,20 @@ pub struct Task {
 /// An object in the way is looked at again this soon, doubling to ten minutes.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(15);
 pub(super) const SLOWEST: Duration = Duration::from_secs(600);
-const NAMESPACE_AGAIN: Duration = Duration::from_secs(3600);
-const SOON: Duration = Duration::from_secs(1);
 
 impl Mirror {
     /// The next thing to do, if anything is due. It counts as running until [`Mirror::finished`].
     pub fn next(&mut self, now: Instant) -> Option<Task> {
-        if !self.is_read() {
-            return None;
-        }
+        self.reckon_routes();
+        self.sweep(now);
         while let Some(key) = self.queue.pop(now) {
-            match self.decide(&key, now) {
+            let task = match self.lists.state(&key) {
+                ListState::Read => self.decide(&key, now),
+                ListState::Denied => self.leave_unseen(&key),
+                // Everything becomes due once the list is read.
+                ListState::Unread => None,
+            };
+            match task {
                 Some(task) => return Some(task),
                 None => self.queue.done(&key),
             }
@@ -62,6 +69,7 @@ impl Mirror {
     fn decide(&mut self, key: &ObjectKey, now: Instant) -> Option<Task> {
         let claim = self.claim(key, now);
         let owner = self.owner(key, &claim);
+        self.tell_rivals(key, owner.as_ref());
         let history = self.histories.get(key).cloned().unwrap_or_default();
         let observed = self.copies.get(key).or_else(|| self.occupants.get(key));
         let situation = Situation {
@@ -72,32 +80,48 @@ impl Mirror {
             now,
         };
         let action = plan(&situation);
-        let contested = matches!(&claim, Claim::Wanted(wanted) if history.is_contested(wanted.whole, now));
         match action {
-            Action::Rest(state) => self.rest(key, &claim, owner, state, now),
+            Action::Rest(state) => self.rest(key, (&claim, owner), state, now),
             Action::Wait(state, when) => {
                 self.enter(key, owner, state);
                 self.queue.push_at(key.clone(), when);
             }
             Action::Write(write) => {
-                self.enter(key, owner.clone(), if contested { State::Contested } else { shown_while(write) });
+                let contested = matches!(&claim, Claim::Wanted(wanted) if history.is_contested(wanted.whole, now));
+                let shown = if contested { Some(State::Contested) } else { shown_while(write) };
+                if let Some(state) = shown {
+                    self.enter(key, owner.clone(), state);
+                }
+                self.tell_of_payload(key, &claim);
                 return self.task(key, write, &claim, owner?);
             }
         }
         None
     }
 
-    /// Nothing to do; an object that has just been found in the way is to be looked at again.
-    fn rest(&mut self, key: &ObjectKey, claim: &Claim, owner: Option<ObjectKey>, state: State, now: Instant) {
+    /// Nobody sees what is there: nothing is written blindly.
+    fn leave_unseen(&mut self, key: &ObjectKey) -> Option<Task> {
+        match self.winner(key) {
+            Some(owner) => self.enter(key, Some(owner), State::Waiting),
+            None => _ = self.states.remove(key),
+        }
+        None
+    }
+
+    /// Nothing to do; an object that is in the way, which nobody watches, is to be looked at again.
+    fn rest(&mut self, key: &ObjectKey, (claim, owner): (&Claim, Option<ObjectKey>), state: State, now: Instant) {
         if matches!(claim, Claim::Nobody) || (matches!(claim, Claim::Unwanted(_)) && state == State::InStep) {
             self.forget(key);
             return;
         }
-        if matches!(state, State::Conflict | State::TakenOver) && matches!(claim, Claim::Wanted(_)) {
+        if self.occupants.contains_key(key) && matches!(claim, Claim::Wanted(_)) {
             let random = self.random.f64();
             let history = self.histories.entry(key.clone()).or_default();
             let when = history.failed(LOOK_AGAIN, SLOWEST, now, random);
             history.trouble = Some(state);
+            self.queue.push_at(key.clone(), when);
+        }
+        if let Some(when) = self.may_make_at(&key.namespace).filter(|when| state == State::Waiting && *when > now) {
             self.queue.push_at(key.clone(), when);
         }
         self.enter(key, owner, state);
@@ -107,16 +131,74 @@ impl Mirror {
     fn forget(&mut self, key: &ObjectKey) {
         self.states.remove(key);
         self.occupants.remove(key);
+        self.rivals.remove(key);
         self.deletions.wanted(key);
-        if self.histories.get(key).is_some_and(|history| history.failures > 0) {
+        if !self.copies.contains_key(key) {
+            self.causes.remove(key);
             self.histories.remove(key);
         }
+    }
+
+    /// Drops histories that decide nothing any more.
+    fn sweep(&mut self, now: Instant) {
+        if self.swept.is_none_or(|swept| now.duration_since(swept) > FORGET_AFTER) {
+            self.swept = Some(now);
+            self.histories.retain(|_, history| !history.is_stale(now));
+        }
+    }
+
+    /// Tells the sources that want a target which another one has: each once, until somebody else has it.
+    fn tell_rivals(&mut self, key: &ObjectKey, holder: Option<&ObjectKey>) {
+        let is_ready = |other: &&ObjectKey| self.sources.sources.get(*other).is_some_and(|it| it.shipment().is_some());
+        let others = |holder: &ObjectKey| -> BTreeSet<ObjectKey> {
+            self.claims.on(key).iter().filter(|other| *other != holder).filter(is_ready).cloned().collect()
+        };
+        let now = holder.map(|holder| (holder.clone(), others(holder))).filter(|(_, rivals)| !rivals.is_empty());
+        let Some((holder, rivals)) = now else {
+            self.rivals.remove(key);
+            return;
+        };
+        let (of, told) = self.rivals.entry(key.clone()).or_insert_with(|| (holder.clone(), BTreeSet::new()));
+        if *of != holder {
+            (*of, *told) = (holder.clone(), BTreeSet::new());
+        }
+        for source in rivals.difference(told) {
+            self.notes.push(Note {
+                source: source.clone(),
+                target: key.clone(),
+                state: State::Conflict,
+                detail: Some(format!("{holder} holds this target")),
+            });
+        }
+        *told = rivals;
+    }
+
+    /// A TLS payload that is worse than it should be is copied where nothing better is, and told.
+    fn tell_of_payload(&mut self, key: &ObjectKey, claim: &Claim) {
+        let Claim::Wanted(Wanted { tls: Some(tls), kubed, .. }) = claim else { return };
+        let there = self.copies.get(key).or_else(|| self.occupants.get(key)).and_then(|observed| observed.tls);
+        let detail = match (tls, there) {
+            (Err(unsound), _) => format!("copied where no sound pair is: {unsound}"),
+            (Ok(sound), Some(there)) if sound.not_after < there.not_after => {
+                "this certificate ends before the one that it replaces".to_owned()
+            }
+            _ => return,
+        };
+        let source = kubed.source.clone();
+        self.notes.push(Note { source, target: key.clone(), state: State::InvalidPayload, detail: Some(detail) });
     }
 
     /// Takes note of a state, and tells it if it is new.
     pub(super) fn enter(&mut self, key: &ObjectKey, source: Option<ObjectKey>, state: State) {
         let before = self.states.insert(key.clone(), state);
-        if let (Some(source), true) = (source, before != Some(state)) {
+        if state == State::InStep && before != Some(state) {
+            // An old name may be waiting for this one.
+            let pending = within(self.deletions.pending(), key.kind, &key.namespace);
+            pending.for_each(|other| self.queue.push(other.clone(), Priority::Live));
+        }
+        // What is found in step at the start is no news.
+        let is_news = before != Some(state) && (state != State::InStep || before.is_some());
+        if let (Some(source), true) = (source, is_news) {
             let detail = match state {
                 State::Contested => self.last_manager(key).map(|manager| format!("last written by {manager}")),
                 State::DeletionHeld => self
@@ -135,138 +217,6 @@ impl Mirror {
         self.copies.get(key)?.last_manager.as_deref().map(str::to_owned)
     }
 
-    /// Who wants what at a target.
-    fn claim(&mut self, key: &ObjectKey, now: Instant) -> Claim {
-        let mark = match self.copies.get(key).map(|observed| &observed.standing) {
-            Some(Standing::Ours(mark)) => mark.clone(),
-            _ => {
-                self.deletions.wanted(key);
-                return self.winner(key).and_then(|source| self.wanted(key, &source, now)).unwrap_or(Claim::Nobody);
-            }
-        };
-        match self.sources.sources.get(&mark.source).cloned() {
-            Some(source) => self.held_by(key, &mark, &source, now),
-            None => self.left_by(key, &mark, now),
-        }
-    }
-
-    /// The copy's source is there.
-    fn held_by(&mut self, key: &ObjectKey, mark: &CopyMark, source: &Source, now: Instant) -> Claim {
-        let Some(shipment) = source.shipment() else {
-            self.deletions.wanted(key);
-            return Claim::Undecided(State::Frozen);
-        };
-        if let Some(claim) = self.wanted(key, &source.key, now) {
-            self.deletions.wanted(key);
-            return claim;
-        }
-        if self.claims.of(&source.key).is_some_and(|wants| wants.desired.kept.keeps(&key.namespace)) {
-            self.deletions.wanted(key);
-            return Claim::Undecided(State::NotGranted);
-        }
-        if !self.may_conclude(&mark.source) {
-            return Claim::Undecided(State::Waiting);
-        }
-        if let Some(claim) = self.winner(key).and_then(|other| self.wanted(key, &other, now)) {
-            self.deletions.wanted(key);
-            return claim;
-        }
-        let policy = shipment.intent.deletion_policy.unwrap_or(mark.policy);
-        self.unwanted(key, mark, policy, now)
-    }
-
-    /// The copy's source is gone, or was never seen.
-    fn left_by(&mut self, key: &ObjectKey, mark: &CopyMark, now: Instant) -> Claim {
-        match self.sources.reading(&mark.source) {
-            Reading::OutOfScope if self.claims.on(key).is_empty() => return Claim::Nobody,
-            Reading::OutOfScope => return Claim::Undecided(State::Conflict),
-            Reading::Incomplete => return Claim::Undecided(State::Waiting),
-            Reading::Complete => {}
-        }
-        let claim = self.unwanted(key, mark, mark.policy, now);
-        match (&claim, self.winner(key)) {
-            (Claim::Unwanted(Unwanted { verdict: Verdict::Due, .. }), Some(heir)) => {
-                self.wanted(key, &heir, now).unwrap_or(claim)
-            }
-            _ => claim,
-        }
-    }
-
-    fn unwanted(&mut self, key: &ObjectKey, mark: &CopyMark, policy: DeletionPolicy, now: Instant) -> Claim {
-        if self.roster.unanswered.contains(&mark.follower) {
-            return Claim::Undecided(State::Waiting);
-        }
-        let Some(uid) = self.copies.get(key).map(|observed| observed.uid.clone()) else { return Claim::Nobody };
-        let class = self.class(key, &mark.source);
-        let due = self.deletions.due(class, mark.delay, now);
-        self.deletions.unwanted(key, Pending { class, due, source: mark.source.clone(), uid, held: None });
-        if self.successor_is_late(key, &mark.source) {
-            return Claim::Unwanted(Unwanted { verdict: Verdict::Later(now + SOON), policy });
-        }
-        let via =
-            if self.roster.members.iter().any(|member| member.name == mark.follower) { Via::Member } else { Via::Gone };
-        let (losses, cluster) = (&self.settings.losses, &self.settings.observer.cluster);
-        let verdict = self.deletions.verdict(key, via, now, |source| losses.admit(source, cluster));
-        Claim::Unwanted(Unwanted { verdict, policy })
-    }
-
-    fn class(&self, key: &ObjectKey, source: &ObjectKey) -> Class {
-        match self.sources.farewells.get(source) {
-            Some(Farewell::Deleted) => Class::Witnessed,
-            _ => self.causes.get(key).copied().unwrap_or(Class::Unwitnessed),
-        }
-    }
-
-    /// After a rename, the old copy stays until the new one is in step.
-    fn successor_is_late(&self, key: &ObjectKey, source: &ObjectKey) -> bool {
-        let beside = |other: &&ObjectKey| other.kind == key.kind && other.namespace == key.namespace;
-        let wants = self.claims.of(source);
-        wants.is_some_and(|wants| {
-            wants.desired.targets.keys().filter(beside).any(|other| self.states.get(other) != Some(&State::InStep))
-        })
-    }
-
-    /// Whether a source that shows no wish for a target can be taken at its word.
-    fn may_conclude(&self, source: &ObjectKey) -> bool {
-        let needs_namespaces = self.claims.of(source).is_some_and(|wants| wants.desired.by_namespaces);
-        self.sources.reading(source) == Reading::Complete && (!needs_namespaces || self.namespaces.are_known())
-    }
-
-    fn winner(&self, key: &ObjectKey) -> Option<ObjectKey> {
-        self.claims.winner(key, &self.sources).cloned()
-    }
-
-    fn wanted(&self, key: &ObjectKey, source: &ObjectKey, now: Instant) -> Option<Claim> {
-        let wish = self.claims.wish(source, key)?;
-        let source = self.sources.sources.get(source)?;
-        let shipment: &Shipment = source.shipment()?;
-        let payload = &shipment.payload;
-        let observer = &self.settings.observer;
-        let known_name = |mark: &CopyMark| self.roster.known.contains(&mark.follower);
-        Some(Claim::Wanted(Wanted {
-            whole: observer.in_step(payload.digest, shipment.carried, key, &copy_mark(&source.key, shipment, wish)),
-            content: payload.digest,
-            type_: payload.type_.clone(),
-            tls: payload.tls.filter(|_| shipment.intent.validate),
-            overwrite: wish.overwrite,
-            create_namespace: wish.create_namespace && self.may_make(&key.namespace, now),
-            renamed: self.copies.get(key).is_some_and(|observed| match &observed.standing {
-                Standing::Ours(mark) => !known_name(mark),
-                _ => false,
-            }),
-            kubed: Adoption {
-                source: source.key.clone(),
-                uid: (self.settings.adoption == AdoptBy::Uid).then(|| source.uid.clone()),
-                cluster: self.settings.sender.cluster_name.clone(),
-            },
-        }))
-    }
-
-    /// A missing namespace is created at most once an hour: somebody who deletes it means it.
-    fn may_make(&self, namespace: &Namespace, now: Instant) -> bool {
-        self.namespaces_made.get(namespace).is_none_or(|made| now.duration_since(*made) >= NAMESPACE_AGAIN)
-    }
-
     /// The source that a claim is about.
     fn owner(&self, key: &ObjectKey, claim: &Claim) -> Option<ObjectKey> {
         let marked = || match &self.copies.get(key)?.standing {
@@ -275,6 +225,8 @@ impl Mirror {
         };
         match claim {
             Claim::Wanted(wanted) => Some(wanted.kubed.source.clone()),
+            // A copy from outside the scope is in the way: who wants the target is to be told.
+            Claim::Undecided(State::Conflict) => self.winner(key),
             Claim::Unwanted(_) | Claim::Undecided(_) => marked(),
             Claim::Nobody => None,
         }
@@ -306,11 +258,12 @@ impl Mirror {
     }
 }
 
-fn shown_while(write: Write) -> State {
+/// The state while a task runs; a look changes nothing.
+fn shown_while(write: Write) -> Option<State> {
     match write {
-        Write::Delete | Write::Release => State::DeletionPending,
-        Write::CreateNamespace => State::Waiting,
-        Write::Look => State::Conflict,
-        _ => State::Pending,
+        Write::Delete | Write::Release => Some(State::DeletionPending),
+        Write::CreateNamespace => Some(State::Waiting),
+        Write::Look => None,
+        _ => Some(State::Pending),
     }
 }

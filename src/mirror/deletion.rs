@@ -32,8 +32,10 @@ impl Class {
 /// A `Written` deletion waits this long, so that a slip of the hand can be taken back.
 pub const WRITTEN_DELAY: Duration = Duration::from_secs(3);
 const SHORTEST_WINDOW: Duration = Duration::from_secs(60);
-/// How soon a held batch is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How soon a held batch is looked at again: it becomes smaller by itself, without an event.
+const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// A renamed follower stays renamed until an event says otherwise.
+const LOOK_SELDOM: Duration = Duration::from_secs(600);
 
 /// The flags that shape deletions.
 #[derive(Clone, Debug)]
@@ -81,6 +83,10 @@ pub enum Held {
 }
 
 impl Held {
+    fn again(self) -> Duration {
+        if self == Self::RenamedFollower { LOOK_SELDOM } else { LOOK_AGAIN }
+    }
+
     /// For people.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -197,7 +203,7 @@ impl Deletions {
         if let Some(pending) = self.pending.get_mut(key) {
             pending.held = held;
         }
-        held.map_or(Verdict::Due, |held| Verdict::Held(held, now + LOOK_AGAIN))
+        held.map_or(Verdict::Due, |held| Verdict::Held(held, now + held.again()))
     }
 
     /// What is unwanted, by target.

@@ -52,6 +52,15 @@ pub enum Kept {
 }
 
 impl Kept {
+    /// What either keeps.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, _) | (_, Self::All) => Self::All,
+            (Self::Nothing, kept) | (kept, Self::Nothing) => kept,
+            (Self::In(one), Self::In(two)) => Self::In(&one | &two),
+        }
+    }
+
     /// Whether a copy in this namespace stays as it is.
     pub fn keeps(&self, namespace: &Namespace) -> bool {
         match self {
@@ -77,25 +86,51 @@ pub struct View<'a> {
     pub target_namespaces: Option<&'a Patterns>,
 }
 
-/// What `source` wants, given what it asks for.
+/// What `source` wants, given what it asks for: by each name what policy lets that name have, together.
 pub fn desired(source: &Sender<'_>, intent: &Intent, view: View<'_>) -> Desired {
-    let mut routing = Routing { source, intent, view, desired: Desired::default() };
-    if view.local {
-        routing.local_sync();
-    } else {
-        for member in view.members {
-            routing.kubed_contexts(member);
-            routing.followers(member);
+    let mut desired = Desired::default();
+    for member in view.members {
+        let mut routing = Routing { source, intent, view, member, desired: Desired::default() };
+        if view.local {
+            routing.local_sync();
+        } else {
+            routing.kubed_contexts();
+            routing.followers();
+        }
+        routing.finish().join(&mut desired);
+        if view.local {
+            break;
         }
     }
-    routing.finish()
+    desired
 }
 
+/// The routes by one name.
 struct Routing<'a> {
     source: &'a Sender<'a>,
     intent: &'a Intent,
     view: View<'a>,
+    member: &'a Member,
     desired: Desired,
+}
+
+impl Desired {
+    /// Adds what one more name leads to: permissions add up, and the first name in byte order is remembered.
+    fn join(self, all: &mut Self) {
+        for (key, wish) in self.targets {
+            let held = all.targets.entry(key).or_insert_with(|| wish.clone());
+            held.overwrite |= wish.overwrite;
+            held.create_namespace |= wish.create_namespace;
+            if wish.via < held.via {
+                held.via = wish.via;
+            }
+        }
+        all.kept = std::mem::take(&mut all.kept).and(self.kept);
+        for (key, rule) in self.not_granted {
+            all.not_granted.entry(key).or_insert(rule);
+        }
+        all.by_namespaces |= self.by_namespaces;
+    }
 }
 
 /// Why a namespace is asked for: it decides what policy must say.
@@ -107,7 +142,7 @@ enum Reach {
     /// namespace is protected.
     Base,
     /// By a privileged key: always needs a rule.
-    Privileged(&'static str),
+    Privileged,
 }
 
 impl Routing<'_> {
@@ -123,23 +158,19 @@ impl Routing<'_> {
         };
         let names: Vec<Namespace> =
             self.view.namespaces.iter().filter(matching).map(|(name, _)| name.clone()).collect();
-        let Some(member) = self.view.members.first() else { return };
         for name in names {
-            self.want(member, &name, Reach::Kubed);
+            self.want(&name, Reach::Kubed);
         }
     }
 
-    fn kubed_contexts(&mut self, member: &Member) {
-        if self.intent.sync_contexts.contains(&member.name) {
-            self.want(
-                member,
-                &self.base_namespace(member),
-                if member.policy.base_routes { Reach::Kubed } else { Reach::Base },
-            );
+    fn kubed_contexts(&mut self) {
+        if self.intent.sync_contexts.contains(&self.member.name) {
+            self.want(&self.base_namespace(), if self.member.policy.base_routes { Reach::Kubed } else { Reach::Base });
         }
     }
 
-    fn followers(&mut self, member: &Member) {
+    fn followers(&mut self) {
+        let member = self.member;
         let by_name = self.intent.followers.as_ref().is_some_and(|patterns| patterns.matches(member.name.as_str()));
         let label = |key: &str| member.labels.get(key).map(String::as_str);
         let by_label = !member.labels.is_empty()
@@ -148,74 +179,73 @@ impl Routing<'_> {
             return;
         }
         if self.intent.target_namespaces.is_none() && self.intent.target_namespace_selector.is_none() {
-            return self.want(member, &self.base_namespace(member), Reach::Base);
+            return self.want(&self.base_namespace(), Reach::Base);
         }
-        self.named_namespaces(member);
-        self.matching_namespaces(member);
+        self.named_namespaces();
+        self.matching_namespaces();
     }
 
-    fn named_namespaces(&mut self, member: &Member) {
+    fn named_namespaces(&mut self) {
         let Some(patterns) = &self.intent.target_namespaces else { return };
         for name in patterns.literals().map(Namespace::from).collect::<Vec<_>>() {
-            self.want_literally(member, &name);
+            self.want_literally(&name);
         }
         if !patterns.is_literal_only() {
             let literals: BTreeSet<&str> = patterns.literals().collect();
             let matching = |name: &Namespace, _: &NamespaceInfo| {
                 patterns.matches(name.as_str()) && !literals.contains(name.as_str())
             };
-            self.want_matching(member, annotations::TARGET_NAMESPACES, matching);
+            self.want_matching(annotations::TARGET_NAMESPACES, matching);
         }
     }
 
-    fn matching_namespaces(&mut self, member: &Member) {
+    fn matching_namespaces(&mut self) {
         let Some(selector) = &self.intent.target_namespace_selector else { return };
-        self.want_matching(member, annotations::TARGET_NAMESPACE_SELECTOR, |_, info| {
+        self.want_matching(annotations::TARGET_NAMESPACE_SELECTOR, |_, info| {
             selector.matches(|key| info.labels.get(key).map(String::as_str))
         });
     }
 
-    /// A namespace that is named and not granted freezes all copies here: a typo or a rule taken away deletes nothing.
-    fn want_literally(&mut self, member: &Member, namespace: &Namespace) {
-        if self.granted(member, namespace).is_none() {
+    /// A namespace that is named and not granted freezes all copies by this name: a typo or a rule taken away deletes nothing.
+    fn want_literally(&mut self, namespace: &Namespace) {
+        if self.may_reach(namespace) {
+            self.want(namespace, Reach::Privileged);
+        } else {
             self.refuse(annotations::TARGET_NAMESPACES, namespace, &[]);
             self.desired.kept = Kept::All;
-        } else {
-            self.want(member, namespace, Reach::Privileged(annotations::TARGET_NAMESPACES));
         }
     }
 
-    fn want_matching(
-        &mut self,
-        member: &Member,
-        key: &'static str,
-        matches: impl Fn(&Namespace, &NamespaceInfo) -> bool,
-    ) {
+    fn want_matching(&mut self, key: &'static str, matches: impl Fn(&Namespace, &NamespaceInfo) -> bool) {
         self.desired.by_namespaces = true;
         let names = self.view.namespaces.iter().filter(|(name, info)| matches(name, info));
         for name in names.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            if self.granted(member, &name).is_some() {
-                self.want(member, &name, Reach::Privileged(key));
+            if self.may_reach(&name) {
+                self.want(&name, Reach::Privileged);
             } else {
-                self.refuse(key, &name, &[]);
+                // Nobody means a protected namespace by a glob: that is not worth a word.
+                if !self.view.protected.contains(&name) {
+                    self.refuse(key, &name, &[]);
+                }
                 self.keep(name);
             }
         }
     }
 
+    /// Whether a rule leads there; to a protected namespace, only one that names it literally.
+    fn may_reach(&mut self, namespace: &Namespace) -> bool {
+        let is_protected = self.view.protected.contains(namespace);
+        self.granted(namespace).is_some_and(|grant| grant.literal || !is_protected)
+    }
+
     /// Wants one target, as far as policy lets it.
-    fn want(&mut self, member: &Member, namespace: &Namespace, reach: Reach) {
+    fn want(&mut self, namespace: &Namespace, reach: Reach) {
         if self.view.target_namespaces.is_some_and(|scope| !scope.matches(namespace.as_str())) {
             return;
         }
-        let grant = self.granted(member, namespace);
-        let literally = grant.as_ref().is_some_and(|grant| grant.literal);
-        let closed = match reach {
-            Reach::Kubed => false,
-            Reach::Base => grant.is_none() && !member.policy.base_routes,
-            Reach::Privileged(_) => grant.is_none(),
-        };
-        if closed || (reach != Reach::Kubed && self.view.protected.contains(namespace) && !literally) {
+        let grant = self.granted(namespace);
+        let open = self.member.policy.base_routes && !self.view.protected.contains(namespace);
+        if reach == Reach::Base && !open && !self.may_reach(namespace) {
             return;
         }
         let allows = |permission| grant.as_ref().is_some_and(|grant| grant.allow.contains(&permission));
@@ -233,22 +263,13 @@ impl Routing<'_> {
             self.refuse(annotations::CREATE_NAMESPACE, namespace, &[Permission::CreateNamespace]);
         }
         let wish = Wish {
-            via: member.name.clone(),
+            via: self.member.name.clone(),
             overwrite: overwrite && allows(Permission::Overwrite),
             create_namespace: self.intent.create_namespace && allows(Permission::CreateNamespace),
         };
-        self.add(namespace, wish);
-    }
-
-    /// Several names may ask for one target: the first in byte order is remembered, permissions add up.
-    fn add(&mut self, namespace: &Namespace, wish: Wish) {
-        let key = ObjectKey { kind: self.source.kind, namespace: namespace.clone(), name: self.target_name().clone() };
-        let held = self.desired.targets.entry(key).or_insert_with(|| wish.clone());
-        held.overwrite |= wish.overwrite;
-        held.create_namespace |= wish.create_namespace;
-        if wish.via < held.via {
-            held.via = wish.via;
-        }
+        let name = self.target_name().clone();
+        let key = ObjectKey { kind: self.source.kind, namespace: namespace.clone(), name };
+        self.desired.targets.insert(key, wish);
     }
 
     fn keep(&mut self, namespace: Namespace) {
@@ -266,21 +287,22 @@ impl Routing<'_> {
         self.desired.not_granted.entry(key).or_insert_with(|| policy::missing_rule(source, namespace, &needed));
     }
 
-    fn granted(&mut self, member: &Member, namespace: &Namespace) -> Option<Grant> {
-        self.desired.by_namespaces |= member.policy.needs_target_namespace_labels();
+    fn granted(&mut self, namespace: &Namespace) -> Option<Grant> {
+        let policy = &self.member.policy;
+        self.desired.by_namespaces |= policy.needs_target_namespace_labels();
         let labels = self.view.namespaces.get(namespace).map(|info| &*info.labels);
-        member.policy.grants(self.source, namespace, labels)
+        policy.grants(self.source, namespace, labels)
     }
 
-    fn base_namespace(&self, member: &Member) -> Namespace {
-        member.namespace.clone().unwrap_or_else(|| self.source.namespace.clone())
+    fn base_namespace(&self) -> Namespace {
+        self.member.namespace.clone().unwrap_or_else(|| self.source.namespace.clone())
     }
 
     fn target_name(&self) -> &ObjectName {
         self.intent.target_name.as_ref().unwrap_or(self.source.name)
     }
 
-    /// A source of which nothing is granted keeps what it has.
+    /// A source of which nothing is granted by this name keeps what it has.
     fn finish(mut self) -> Desired {
         if matches!(self.desired.kept, Kept::In(_)) && self.desired.targets.is_empty() {
             self.desired.kept = Kept::All;
@@ -291,3 +313,6 @@ impl Routing<'_> {
         self.desired
     }
 }
+
+#[cfg(test)]
+mod tests;

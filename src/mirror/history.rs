@@ -29,13 +29,14 @@ pub struct History {
     pub not_before: Option<Instant>,
     /// What the last failure means.
     pub trouble: Option<super::plan::State>,
+    /// The follower asked to be left alone until then, whatever changes.
+    throttled: Option<Instant>,
 }
 
 impl History {
     /// Takes note that `sent` was written and `answered` came back.
     pub fn wrote(&mut self, sent: Digest, answered: Digest, now: Instant) {
-        let forgotten = self.last_write.is_some_and(|last| now.duration_since(last) > FORGET_AFTER);
-        if self.about != Some(sent) || forgotten {
+        if self.about != Some(sent) || self.is_forgotten(now) {
             self.about = Some(sent);
             self.writes = 0;
         }
@@ -43,7 +44,15 @@ impl History {
         self.last_write = Some(now);
         self.altered = (sent != answered).then_some(answered);
         self.races = 0;
+        self.throttled = None;
         self.forgive();
+    }
+
+    /// Takes note that this content was here, whoever wrote it: writing it again is a repair.
+    pub fn was_in_step(&mut self, whole: Digest) {
+        if self.about != Some(whole) {
+            *self = Self { about: Some(whole), writes: 1, throttled: self.throttled, ..Self::default() };
+        }
     }
 
     /// Whether the follower answered just this, when this was sent to it.
@@ -58,16 +67,20 @@ impl History {
 
     /// When this content may be written again.
     pub fn next_repair(&self, desired: Digest, now: Instant) -> Option<Instant> {
-        let repairs = self.repairs(desired, now);
-        let beyond = repairs.checked_sub(REPAIRS_AT_ONCE)?;
-        let wait = FIRST_WAIT.saturating_mul(1 << beyond.min(16)).min(LONGEST_WAIT);
+        let wait = wait(self.repairs(desired, now))?;
         self.last_write.map(|last| last + wait)
     }
 
     /// How often this content was repaired, that is, written again.
     pub fn repairs(&self, desired: Digest, now: Instant) -> u32 {
-        let fresh = self.last_write.is_some_and(|last| now.duration_since(last) <= FORGET_AFTER);
-        if self.about == Some(desired) && fresh { self.writes.saturating_sub(1) } else { 0 }
+        let counts = self.about == Some(desired) && self.last_write.is_some() && !self.is_forgotten(now);
+        if counts { self.writes.saturating_sub(1) } else { 0 }
+    }
+
+    /// Ten minutes without a repair; not those that the repair had to wait, else the longest wait would end every count.
+    fn is_forgotten(&self, now: Instant) -> bool {
+        let waited = wait(self.writes.saturating_sub(1)).unwrap_or_default();
+        self.last_write.is_some_and(|last| now.duration_since(last) > FORGET_AFTER.max(waited * 2))
     }
 
     /// Whether this content was written here before: then writing it again is a repair.
@@ -77,8 +90,8 @@ impl History {
 
     /// Whether nothing in it matters any more.
     pub fn is_stale(&self, now: Instant) -> bool {
-        let quiet = self.last_write.is_none_or(|last| now.duration_since(last) > FORGET_AFTER);
-        quiet && self.altered.is_none() && self.failures == 0
+        let quiet = self.last_write.is_none() || self.is_forgotten(now);
+        quiet && self.altered.is_none() && self.failures == 0 && self.throttled.is_none_or(|when| when <= now)
     }
 
     /// Takes note of a failure; the next attempt waits, doubling from `first` to `most`, jittered by `random` (0 to 1).
@@ -90,12 +103,26 @@ impl History {
         when
     }
 
+    /// The follower asks for no attempt before `until`.
+    pub fn throttled(&mut self, until: Instant) {
+        self.throttled = Some(until);
+        self.not_before = Some(until);
+    }
+
     /// New circumstances: what failed may be tried at once.
     pub fn forgive(&mut self) {
         self.failures = 0;
-        self.trouble = None;
-        self.not_before = None;
+        if self.throttled.is_none() {
+            self.trouble = None;
+        }
+        self.not_before = self.throttled;
     }
+}
+
+/// How long the next repair waits after this many; the first ones do not.
+fn wait(repairs: u32) -> Option<Duration> {
+    let beyond = repairs.checked_sub(REPAIRS_AT_ONCE)?;
+    Some(FIRST_WAIT.saturating_mul(1 << beyond.min(16)).min(LONGEST_WAIT))
 }
 
 #[cfg(test)]

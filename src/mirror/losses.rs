@@ -32,9 +32,15 @@ impl Losses {
         admitted
     }
 
-    /// The source is back.
-    pub fn forgive(&self, source: &ObjectKey) {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner).remove(source);
+    /// The source wants copies on this follower again.
+    pub fn forgive(&self, source: &ObjectKey, follower: &ClusterUid) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(followers) = table.get_mut(source) {
+            followers.remove(follower);
+            if followers.is_empty() {
+                table.remove(source);
+            }
+        }
     }
 }
 
@@ -50,7 +56,7 @@ mod tests {
         assert!((0..10).all(admit));
         assert!(!admit(10) && admit(3));
         assert!(losses.admit(&ObjectKey::new(Kind::Secret, "n", "b"), &"10".into()));
-        losses.forgive(&source);
+        losses.forgive(&source, &"3".into());
         assert!(admit(10));
     }
 }

@@ -61,7 +61,7 @@ pub fn member(name: &str) -> Member {
 }
 
 /// An object in the making.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Thing(pub Value);
 
 pub fn secret(namespace: &str, name: &str) -> Thing {

@@ -9,13 +9,16 @@ use crate::{
     },
     object::{
         decode::{Meta, Object},
-        digest::{Digest, DigestKey},
+        digest::{Digest, DigestKey, OPAQUE},
         hidden::Hidden,
         tls::{self, Sound},
     },
     source::shipment::carried_digest,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 /// An object at a target.
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ pub struct Observed {
     pub deleting: bool,
     /// Its TLS pair, if it has a sound one.
     pub tls: Option<Sound>,
-    /// Who wrote last.
+    /// Who wrote last, if not we.
     pub last_manager: Option<Box<str>>,
 }
 
@@ -123,7 +126,7 @@ impl Observer {
             whole: self.whole(digest, carried, &meta.key(kind), &standing),
             content: digest,
             standing,
-            type_: content.type_.clone(),
+            type_: content.type_.as_ref().map(shared),
             immutable: content.immutable,
             data_keys: content.data.keys().cloned().collect(),
             binary_keys: content.binary_data.keys().cloned().collect(),
@@ -131,7 +134,7 @@ impl Observer {
             hold: meta.annotation(mark::HOLD) == Some("true"),
             deleting: meta.deleting,
             tls: tls::examine(content).and_then(Result::ok),
-            last_manager: meta.last_manager.clone(),
+            last_manager: meta.last_manager.clone().filter(|manager| **manager != *FIELD_MANAGER),
         }
     }
 
@@ -195,6 +198,17 @@ impl Observer {
             annotations: meta.annotations.keys().cloned().collect(),
         }
     }
+}
+
+/// By this name we write.
+const FIELD_MANAGER: &str = "towline";
+
+/// The types that nearly all Secrets have, once in memory and not once per copy.
+static COMMON_TYPES: LazyLock<[Arc<str>; 3]> =
+    LazyLock::new(|| [OPAQUE, tls::TLS_TYPE, "kubernetes.io/dockerconfigjson"].map(Arc::from));
+
+fn shared(type_: &Arc<str>) -> Arc<str> {
+    COMMON_TYPES.iter().find(|common| *common == type_).unwrap_or(type_).clone()
 }
 
 /// Keeps of a mark what a plan needs; names that equal the target's share its memory.

@@ -2,7 +2,7 @@
 
 use super::{
     decide::{LOOK_AGAIN, SLOWEST, Task},
-    observed::{Observed, Standing},
+    observed::Observed,
     plan::{State, Write},
     state::Mirror,
 };
@@ -58,6 +58,8 @@ impl Failure {
 
 const RACES_AT_ONCE: u32 = 3;
 const SOON: Duration = Duration::from_secs(1);
+/// A follower cannot ask for more, by mistake or malice.
+const LONGEST_THROTTLE: Duration = Duration::from_secs(300);
 const REFUSED_AGAIN: Duration = Duration::from_secs(10);
 
 impl Mirror {
@@ -79,7 +81,7 @@ impl Mirror {
                 self.namespaces_made.insert(key.namespace.clone(), now);
                 self.queue.push_at(key.clone(), now + SOON);
             }
-            Outcome::Failed(failure) => self.failed(key, failure, now),
+            Outcome::Failed(failure) => self.failed(task, failure, now),
             Outcome::Planned => {}
         }
         self.queue.done(key);
@@ -100,16 +102,15 @@ impl Mirror {
         if let Some(sent) = sent {
             self.histories.entry(task.key.clone()).or_default().wrote(sent, observed.whole, now);
         }
-        self.occupants.remove(&task.key);
-        self.copy_seen(task.key.clone(), observed);
+        self.take(&task.key, Some(observed));
         self.queue.push(task.key.clone(), super::queue::Priority::Live);
     }
 
     fn gone(&mut self, key: &ObjectKey, now: Instant) {
         self.deletions.gone(key, now);
-        self.copies.remove(key);
-        self.causes.remove(key);
         self.states.remove(key);
+        self.copy_lost(key);
+        self.causes.remove(key);
         self.histories.remove(key);
         self.queue.push(key.clone(), super::queue::Priority::Live);
     }
@@ -118,17 +119,17 @@ impl Mirror {
     fn take(&mut self, key: &ObjectKey, there: Option<Observed>) {
         match there {
             None => {
-                self.copies.remove(key);
+                self.copy_lost(key);
                 self.occupants.remove(key);
                 self.settle(key);
             }
-            Some(observed) if matches!(observed.standing, Standing::Ours(_) | Standing::Damaged) => {
+            Some(observed) if observed.is_copy() => {
                 self.occupants.remove(key);
                 self.settle(key);
                 self.copy_seen(key.clone(), observed);
             }
             Some(observed) => {
-                self.copies.remove(key);
+                self.copy_lost(key);
                 let same = self.occupants.get(key).is_some_and(|known| known.version == observed.version);
                 if !same {
                     self.settle(key);
@@ -153,7 +154,8 @@ impl Mirror {
         let random = self.random.f64();
         let history = self.histories.entry(key.clone()).or_default();
         history.races = history.races.saturating_add(1);
-        if history.races > RACES_AT_ONCE {
+        if let Some(beyond) = history.races.checked_sub(RACES_AT_ONCE + 1) {
+            history.failures = history.failures.max(beyond);
             let when = history.failed(SOON, SLOWEST, now, random);
             self.queue.push_at(key.clone(), when);
         } else {
@@ -161,24 +163,33 @@ impl Mirror {
         }
     }
 
-    fn failed(&mut self, key: &ObjectKey, failure: Failure, now: Instant) {
-        let random = self.random.f64();
+    fn failed(&mut self, task: &Task, failure: Failure, now: Instant) {
+        let (key, random) = (&task.key, self.random.f64());
         let history = self.histories.entry(key.clone()).or_default();
         let (state, when) = match failure {
             Failure::Lost => return self.queue.push(key.clone(), super::queue::Priority::Live),
             Failure::Refused => (State::Refused, history.failed(REFUSED_AGAIN, SLOWEST, now, random)),
             Failure::NoNamespace => (State::Waiting, history.failed(LOOK_AGAIN, SLOWEST, now, random)),
-            Failure::Transient => (State::Pending, history.failed(SOON, SLOWEST, now, random)),
+            Failure::Transient => (meanwhile(task.write), history.failed(SOON, SLOWEST, now, random)),
             Failure::Throttled(after) => {
-                let when = history.failed(SOON, SLOWEST, now, random).max(now + after);
-                history.not_before = Some(when);
-                (State::Pending, when)
+                let when = history.failed(SOON, SLOWEST, now, random).max(now + after.min(LONGEST_THROTTLE));
+                history.throttled(when);
+                (meanwhile(task.write), when)
             }
         };
         history.trouble = Some(state);
         self.queue.push_at(key.clone(), when);
-        let owner = self.claims.on(key).first().cloned();
-        self.enter(key, owner, state);
+        // Whether an object that is in the way can be looked at does not change that it is in the way.
+        if task.write != Write::Look {
+            self.enter(key, Some(task.source.clone()), state);
+        }
+    }
+}
+
+fn meanwhile(write: Write) -> State {
+    match write {
+        Write::Delete | Write::Release => State::DeletionPending,
+        _ => State::Pending,
     }
 }
 

@@ -114,7 +114,7 @@ pub fn create(parcel: &Parcel, keepsakes: &Keepsakes) -> Body {
         fields(json, "data", &payload.data, &[]);
         fields(json, "binaryData", &payload.binary_data, &[]);
     });
-    json.body
+    json.finish()
 }
 
 /// A merge patch that brings an observed object in step: what is desired, and nulls for what we once propagated and for
@@ -151,7 +151,7 @@ pub fn update(parcel: &Parcel, observed: &Observed, dropped: &Dropped) -> Body {
         fields(json, "data", &payload.data, &observed.data_keys);
         fields(json, "binaryData", &payload.binary_data, &observed.binary_keys);
     });
-    json.body
+    json.finish()
 }
 
 /// A merge patch that strips the marks and leaves the object to whoever wants it.
@@ -164,7 +164,7 @@ pub fn release(observed: &Observed) -> Body {
             json.nested("annotations", |json| json.nulls([SOURCE, PROPAGATED].into_iter()));
         });
     });
-    json.body
+    json.finish()
 }
 
 /// The options of a DELETE that hits only what was observed.
@@ -178,7 +178,7 @@ pub fn delete(observed: &Observed) -> Body {
             json.text("resourceVersion", observed.version.as_str());
         });
     });
-    json.body
+    json.finish()
 }
 
 /// A namespace that a source was granted to create.
@@ -192,7 +192,7 @@ pub fn namespace(name: &Namespace) -> Body {
             json.nested("labels", |json| json.text(MANAGED_BY, MANAGED_BY_TOWLINE));
         });
     });
-    json.body
+    json.finish()
 }
 
 fn labels(json: &mut Json, parcel: &Parcel, keepsakes: &Values) {
@@ -254,11 +254,17 @@ fn values_room(values: &Values) -> usize {
 /// Writes JSON into a buffer that is wiped on drop.
 struct Json {
     body: Body,
+    room: usize,
 }
 
 impl Json {
     fn with_room(room: usize) -> Self {
-        Self { body: Zeroizing::new(Vec::with_capacity(room)) }
+        Self { body: Zeroizing::new(Vec::with_capacity(room)), room }
+    }
+
+    fn finish(self) -> Body {
+        debug_assert!(self.body.len() <= self.room, "the buffer grew, and left an unwiped copy behind");
+        self.body
     }
 
     fn object(&mut self, inside: impl FnOnce(&mut Self)) {
@@ -310,3 +316,6 @@ impl Json {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 use super::{
     apply::{Applied, Mode},
     decide::Task,
+    deletion::Class,
     inquiry::counts,
     observed::Standing,
     outcome::Outcome,
@@ -176,6 +177,7 @@ impl Teller {
         self.telling.metrics.wrote(self.follower.as_str(), task.write.as_str(), result);
         if result == "Done" {
             self.count_done(task);
+            self.older_certificate(task);
         }
         Change {
             follower: self.follower.as_str(),
@@ -206,6 +208,31 @@ impl Teller {
         }
     }
 
+    /// A certificate that ends sooner than the one that it replaces is copied, and told.
+    fn older_certificate(&self, task: &Task) {
+        let Some(parcel) = &task.parcel else { return };
+        let before = task.observed.as_ref().and_then(|observed| observed.tls);
+        if let (Some(Ok(now)), Some(before)) = (parcel.shipment.payload.tls, before)
+            && now.not_after < before.not_after
+        {
+            let source = &parcel.mark.source;
+            self.telling.notices.send(Notice {
+                source: ObjectRef {
+                    kind: source.kind.as_str(),
+                    namespace: source.namespace.to_string(),
+                    name: source.name.to_string(),
+                    uid: source.uid.to_string(),
+                    resource_version: source.resource_version.to_string(),
+                },
+                reason: "OlderCertificate",
+                tone: Tone::Warning,
+                follower: Some(self.follower.to_string()),
+                target: format!("{}/{}", task.key.namespace, task.key.name),
+                detail: Some("the certificate ends sooner than the one that it replaced".to_owned()),
+            });
+        }
+    }
+
     fn row(&self, task: &Task, applied: &Applied, result: &str) -> Row {
         Row {
             time: Some(jiff::Timestamp::now().to_string()),
@@ -216,10 +243,7 @@ impl Teller {
             name: task.key.name.clone(),
             source: format!("{}/{}", task.source.namespace, task.source.name),
             action: task.write.as_str(),
-            class: task
-                .class
-                .filter(|_| matches!(task.write, Write::Delete | Write::Release))
-                .map(|class| class.as_str()),
+            class: task.class.filter(|_| matches!(task.write, Write::Delete | Write::Release)).map(Class::as_str),
             result: applied.error.as_ref().map_or_else(|| result.to_owned(), |error| format!("{result}: {error}")),
             code: applied.error.as_ref().and_then(|error| error.status()).map(|status| status.code),
         }

@@ -1,13 +1,15 @@
 //! The worker of one follower: it owns the mirror's state, feeds it what it sees, and does what it decides. Nothing in it
 //! waits for another follower.
 
+mod sight;
+
 use super::{
     apply::{Applied, Applier, Mode},
     decide::Task,
     dial::{Dial, Route},
     feed::{Breadth, Feed, Seen},
     inquiry::{Circumstances, Inquiry},
-    namespaces::{NamespaceInfo, Visible},
+    namespaces::Visible,
     outcome::{Failure, Outcome},
     rate::Rate,
     request::KubedMarks,
@@ -17,21 +19,16 @@ use super::{
 use crate::{
     api::{
         approval::Approvals,
-        mark::ACCEPT,
         metadata::MetadataFilter,
         names::{ClusterUid, FollowerName, Namespace},
     },
-    cluster::{
-        error::{Class, Error},
-        session::Session,
-        watch::Event,
-    },
-    object::decode::{Meta, MetaOnly, Object},
-    source::{Scope, Snapshot},
+    cluster::{error::Error, session::Session},
+    source::Snapshot,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use sight::NamespaceRelist;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -134,13 +131,6 @@ enum Rung {
     Rested,
     Closed(Error),
     Seen(Seen),
-}
-
-/// Which namespaces a running relist has shown, and whether one was ever complete or is forbidden.
-#[derive(Default)]
-struct NamespaceRelist {
-    shown: BTreeMap<Option<Namespace>, BTreeSet<Namespace>>,
-    settled: BTreeSet<Option<Namespace>>,
 }
 
 /// How a worker is put together.
@@ -320,8 +310,7 @@ impl Worker {
                 self.disconnected(&error);
                 self.redial();
             }
-            Rung::Seen(Seen::Copy(scope, event)) => self.saw_copy(&scope, event),
-            Rung::Seen(Seen::Namespace(name, event)) => self.saw_namespace(name, event),
+            Rung::Seen(seen) => self.saw(seen),
         }
     }
 
@@ -383,106 +372,6 @@ impl Worker {
             self.parked = Some(up.feed);
         }
     }
-
-    fn saw_copy(&mut self, scope: &Scope, event: Result<Event<Object>, Error>) {
-        match event {
-            Ok(event) => {
-                self.teller.contact();
-                self.take_copy(scope, event);
-            }
-            Err(error) if error.class() == Class::Denied => self.denied(scope, &error),
-            Err(error) => {
-                tracing::debug!(follower = %self.teller.follower(), kind = %scope.kind, %error, "watch interrupted")
-            }
-        }
-    }
-
-    fn take_copy(&mut self, scope: &Scope, event: Event<Object>) {
-        match event {
-            Event::RelistBegun => self.mirror.relist_begun(scope),
-            Event::RelistDone => {
-                self.problem = None;
-                self.mirror.relist_done(scope);
-            }
-            Event::Listed(object) | Event::Applied(object) => {
-                let observed = self.settings.observer.observe(scope.kind, &object);
-                self.mirror.copy_seen(object.metadata.key(scope.kind), observed);
-            }
-            Event::Deleted(object) => self.mirror.copy_gone(&object.metadata.key(scope.kind), &object.metadata.uid),
-            Event::Undecodable { namespace, name, .. } => {
-                tracing::warn!(follower = %self.teller.follower(), kind = %scope.kind, ?namespace, ?name, "a copy cannot be decoded");
-            }
-        }
-    }
-
-    /// The rights do not reach the whole cluster: by name, if names are known; else by another way in.
-    fn denied(&mut self, scope: &Scope, error: &Error) {
-        self.mirror.unreadable(scope.clone());
-        self.problem = Some(format!("may not read {}: grant get, list and watch ({error})", scope.kind.plural()));
-        self.teller.denied(scope, error);
-        if self.breadth == Breadth::Cluster && !self.names().is_empty() {
-            self.narrow();
-        } else if self.dial.has_alternatives() {
-            self.hang_up();
-            self.parked = None;
-            self.rest();
-        }
-    }
-
-    fn names(&self) -> BTreeSet<Namespace> {
-        let contexts = self.mirror.roster().members.iter().filter_map(|member| member.namespace.clone());
-        contexts.chain(self.shared.names.iter().cloned()).collect()
-    }
-
-    fn narrow(&mut self) {
-        self.breadth = Breadth::Named(self.names());
-        self.mirror.restart(self.breadth.scopes(), Visible::Only(self.names()));
-        self.namespaces = NamespaceRelist::default();
-        if let Line::Up(up) = &mut self.line {
-            up.feed = Feed::new(&up.session, &self.settings.observer.hub, &self.breadth, &self.shared.permits);
-        }
-    }
-
-    fn saw_namespace(&mut self, name: Option<Namespace>, event: Result<Event<MetaOnly>, Error>) {
-        match event {
-            Ok(Event::RelistBegun) => {
-                self.namespaces.shown.insert(name, BTreeSet::new());
-            }
-            Ok(Event::RelistDone) => self.namespaces_listed(name),
-            Ok(Event::Listed(object) | Event::Applied(object)) => {
-                let (seen, info) = namespace(object.metadata);
-                if let Some(shown) = self.namespaces.shown.get_mut(&name) {
-                    shown.insert(seen.clone());
-                }
-                self.mirror.namespace_seen(seen, info);
-            }
-            Ok(Event::Deleted(object)) => self.mirror.namespace_gone(&object.metadata.name.as_str().into()),
-            Ok(Event::Undecodable { .. }) => {}
-            Err(error) if error.class() == Class::Denied => {
-                self.teller.namespaces_denied(&error);
-                self.namespaces.settled.insert(name.clone());
-                if name.is_none() {
-                    self.mirror.namespaces_visible(Visible::None);
-                }
-            }
-            Err(error) => {
-                tracing::debug!(follower = %self.teller.follower(), %error, "watch of namespaces interrupted")
-            }
-        }
-    }
-
-    fn namespaces_listed(&mut self, name: Option<Namespace>) {
-        let shown = self.namespaces.shown.remove(&name).unwrap_or_default();
-        let known = self.mirror.namespace_names();
-        let covered = known.into_iter().filter(|known| name.as_ref().is_none_or(|name| name == known));
-        for gone in covered.filter(|known| !shown.contains(known)) {
-            self.mirror.namespace_gone(&gone);
-        }
-        if name.is_none() {
-            self.mirror.namespaces_visible(Visible::All);
-        }
-        self.namespaces.settled.insert(name);
-    }
 }
 
 impl Line {
@@ -503,20 +392,4 @@ impl Line {
             }
         }
     }
-}
-
-impl NamespaceRelist {
-    /// Whether the namespaces are known or known to be forbidden: before, a missing one would be written to in vain.
-    fn is_settled(&self, breadth: &Breadth) -> bool {
-        match breadth {
-            Breadth::Cluster => self.settled.contains(&None),
-            Breadth::Named(names) => names.iter().all(|name| self.settled.contains(&Some(name.clone()))),
-        }
-    }
-}
-
-fn namespace(meta: Meta) -> (Namespace, NamespaceInfo) {
-    let accepts = meta.annotation(ACCEPT).is_none_or(|value| value != "false");
-    let labels = meta.labels.into_iter().map(|(key, value)| (key.into_string(), value)).collect();
-    (meta.name.as_str().into(), NamespaceInfo { labels: Arc::new(labels), accepts, terminating: meta.deleting })
 }

@@ -215,16 +215,16 @@ impl Store {
 
     fn replace(&mut self, source: Source) {
         let key = source.key.clone();
-        let now_unread = is_unread(&source);
+        let now = Arc::new(source);
         self.snapshot.farewells.remove(&key);
-        let before = self.snapshot.sources.insert(key.clone(), Arc::new(source));
-        self.count_unread(&key, before.is_some_and(|source| is_unread(&source)), now_unread);
+        let before = self.snapshot.sources.insert(key.clone(), now.clone());
+        self.count_unread(&key, before.as_deref(), Some(&now));
     }
 
     fn remove(&mut self, key: &ObjectKey, farewell: Farewell) {
         self.fetches.remove(key);
         if let Some(source) = self.snapshot.sources.remove(key) {
-            self.count_unread(key, is_unread(&source), false);
+            self.count_unread(key, Some(&source), None);
             if self.snapshot.farewells.len() >= MOST_FAREWELLS {
                 self.snapshot.farewells.clear();
             }
@@ -232,11 +232,13 @@ impl Store {
         }
     }
 
-    fn count_unread(&mut self, key: &ObjectKey, before: bool, now: bool) {
+    fn count_unread(&mut self, key: &ObjectKey, before: Option<&Source>, now: Option<&Source>) {
+        let count = |source: Option<&Source>| usize::from(source.is_some_and(is_unread));
+        let (before, now) = (count(before), count(now));
         let scopes: Vec<Scope> = self.snapshot.scopes.keys().filter(|scope| covers(scope, key)).cloned().collect();
         for scope in scopes {
             self.progress(&scope, |progress| {
-                progress.unread = progress.unread.saturating_add(usize::from(now)).saturating_sub(usize::from(before));
+                progress.unread = progress.unread.saturating_add(now).saturating_sub(before);
             });
         }
     }

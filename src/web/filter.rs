@@ -123,7 +123,7 @@ mod tests {
             follower: "blue".into(),
             cluster_uid: "uid".into(),
             digest: "0123456789abcdef".to_owned(),
-            reasons: vec!["Unwitnessed"],
+            reasons: vec!["Unwitnessed".to_owned()],
             copies: vec!["Secret/api/tls/u1".to_owned(), "Secret/web/tls/u2".to_owned()],
         };
         let copies =

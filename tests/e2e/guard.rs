@@ -198,7 +198,10 @@ async fn one_source_with_200_copies_goes() {
     for number in 0..200 {
         world.namespace(world.followers[2], &number.to_string(), json!({"world": world.name})).await;
     }
-    let rule = format!("accept:\n- from: {{namespaces: [{0}]}}\n  to: {{selector: {{world: {0}}}}}\n", world.name);
+    let rule = format!(
+        "accept:\n- from: {{namespaces: [{0}]}}\n  to: {{selector: {{matchLabels: {{world: {0}}}}}}}\n",
+        world.name
+    );
     let policy = world.file("policy.yaml", &rule);
     let flags = ["--deletion-delay", "1s", "--policy-file", policy.to_str().unwrap()];
     let towline = Towline::start(&world, &world.contexts(&[("a", 2)]), &flags);

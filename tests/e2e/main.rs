@@ -4,11 +4,13 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
 )]
 
+mod canary;
 mod cli;
 mod makers;
 mod policies;
@@ -18,8 +20,16 @@ mod world;
 mod basics;
 mod changes;
 mod conflicts;
+mod contexts;
+mod crowds;
 mod departures;
 mod guard;
+mod kubed;
+mod logins;
+mod names;
+mod outage;
+mod places;
 mod plan;
 mod repairs;
 mod scopes;
+mod sharing;

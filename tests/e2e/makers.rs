@@ -1,5 +1,6 @@
 //! Objects for tests, built in a line.
 
+use super::canary::marked;
 use serde_json::{Map, Value, json};
 
 /// An object in the making.
@@ -16,10 +17,13 @@ pub fn config_map(namespace: &str, name: &str) -> Maker {
 }
 
 impl Maker {
-    /// Data: text, encoded as the kind wants it.
+    /// Data: text, encoded as the kind wants it. It is marked, so that it is noticed where it must not be; [`World::there`]
+    /// takes the mark off.
+    ///
+    /// [`World::there`]: super::world::World::there
     pub fn data(mut self, key: &str, text: &str) -> Self {
         let field = if self.0["kind"] == "Secret" { "stringData" } else { "data" };
-        put(&mut self.0, field, key, json!(text));
+        put(&mut self.0, field, key, json!(marked(text)));
         self
     }
 

@@ -1,6 +1,9 @@
 //! The daemon under test: the real binary, its log, its pages.
 
-use super::world::{CAP, World};
+use super::{
+    canary,
+    world::{CAP, World},
+};
 use controlplane::eventually;
 use serde_json::Value;
 use std::{
@@ -14,7 +17,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// How many daemons were started: each has a log of its own.
 static STARTS: AtomicUsize = AtomicUsize::new(0);
 
-/// A running daemon; killed when it is dropped.
+/// How many lines of the log a failed test shows.
+const LAST_WORDS: usize = 60;
+
+/// A running daemon; killed when it is dropped. Then its log must not hold a value of any object.
 pub struct Towline {
     child: Child,
     /// Its standard error, at TRACE.
@@ -160,6 +166,15 @@ impl Drop for Towline {
     fn drop(&mut self) {
         let _ended_before = self.child.kill();
         let _reaped = self.child.wait();
+        let log = std::fs::read_to_string(&self.log).unwrap_or_default();
+        if std::thread::panicking() {
+            // The scratch folder goes with the test.
+            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said: Vec<&str> = said.collect();
+            println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
+        } else {
+            canary::silent("the log", &log);
+        }
     }
 }
 
@@ -169,6 +184,7 @@ async fn get(address: &str, path: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    canary::silent(path, &answer);
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     body.to_owned()
 }

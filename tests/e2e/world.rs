@@ -1,5 +1,6 @@
 //! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
 
+use super::canary;
 use anyhow::{Context, Result};
 use controlplane::{Api, Audit, Cluster, Fleet, Mark, Proxy, Scratch, eventually};
 use serde_json::{Value, json};
@@ -96,6 +97,13 @@ impl World {
         })
     }
 
+    /// The same, by another way than the world's own proxy.
+    pub fn context_by(&self, name: &str, follower: usize, proxy: &Proxy) -> Value {
+        let mut context = self.context(name, follower);
+        context["server"] = json!(proxy.url());
+        context
+    }
+
     /// Writes a file into the world's scratch folder, at once and whole.
     pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let (path, draft) = (self.scratch.path().join(name), self.scratch.path().join(format!("{name}.new")));
@@ -114,23 +122,19 @@ impl World {
         self.hub.delete(&path(kind, &self.name, name)).await.unwrap();
     }
 
-    /// A follower's object of the world's namespace, if it is there.
+    /// A follower's object of the world's namespace, if it is there, as the test wrote it: without marks.
     pub async fn there(&self, follower: usize, kind: &str, name: &str) -> Option<Value> {
-        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap()
+        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(canary::plain)
     }
 
     /// Waits until a follower's object of the world's namespace satisfies a condition.
     pub async fn copy(&self, follower: usize, kind: &str, name: &str, holds: impl Fn(&Value) -> bool) -> Value {
-        let what = format!("{kind} {name} on follower {follower}");
-        let look = async || Ok(self.there(follower, kind, name).await.filter(|object| holds(object)));
-        eventually(&what, CAP, look).await.unwrap()
+        found(self.followers[follower], &path(kind, &self.name, name), holds).await
     }
 
     /// Waits until a follower's object is gone.
     pub async fn gone(&self, follower: usize, kind: &str, name: &str) {
-        let what = format!("{kind} {name} gone from follower {follower}");
-        let look = async || Ok(self.there(follower, kind, name).await.is_none().then_some(()));
-        eventually(&what, CAP, look).await.unwrap();
+        gone(self.followers[follower], &path(kind, &self.name, name)).await;
     }
 
     /// Creates or replaces an object of a follower, as somebody else.
@@ -154,6 +158,32 @@ impl World {
         let object = json!({"metadata": {"name": name, "labels": labels}});
         cluster.create("/api/v1/namespaces", &object).await.unwrap();
         name
+    }
+
+    /// Waits until an event with this reason is told in the world's namespace of the management cluster.
+    pub async fn event(&self, reason: &str, holds: impl Fn(&Value) -> bool) -> Value {
+        let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.name);
+        let look = async || {
+            let told = self.hub.list(&events).await?;
+            Ok(told.into_iter().find(|event| event["reason"] == reason && holds(event)))
+        };
+        eventually(&format!("an event {reason}"), CAP, look).await.unwrap()
+    }
+
+    /// Makes namespaces in a follower, with the rights of the names-only form in each of them.
+    pub async fn grant(&self, follower: usize, namespaces: &[String]) {
+        let cluster = self.followers[follower];
+        let manifest = manifest("follower-namespaced.yaml").unwrap();
+        let (per_namespace, once): (Vec<&str>, Vec<&str>) =
+            manifest.split("\n---\n").partition(|part| part.contains("  namespace: ingress\n"));
+        let all = format!("[kube-system, {}]", namespaces.join(", "));
+        let mut parts: Vec<String> = once.iter().map(|part| part.replace("[kube-system, ingress]", &all)).collect();
+        for namespace in namespaces {
+            parts.push(format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}"));
+            parts.extend(per_namespace.iter().map(|part| part.replace("ingress", namespace)));
+        }
+        let parts: Vec<String> = parts.iter().map(|part| rename(part, &self.name)).collect();
+        cluster.apply_yaml(&parts.join("\n---\n")).await.unwrap();
     }
 
     /// The writes that Towline has sent to a follower since a moment: verb and path.
@@ -200,10 +230,25 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
         "clusters": named("cluster", &|context| json!({
             "server": context["server"], "certificate-authority-data": context["ca"],
         })),
-        "users": named("user", &|context| json!({"token": context["token"]})),
+        "users": named("user", &|context| match &context["user"] {
+            Value::Null => json!({"token": context["token"]}),
+            user => user.clone(),
+        }),
         "contexts": named("context", &context),
     })
     .to_string()
+}
+
+/// Waits until an object satisfies a condition.
+pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let look = async || Ok(cluster.get_opt(path).await?.filter(|object| holds(object)));
+    eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()
+}
+
+/// Waits until an object is gone.
+pub async fn gone(cluster: &Cluster, path: &str) {
+    let look = async || Ok(cluster.get_opt(path).await?.is_none().then_some(()));
+    eventually(&format!("{path} to be gone from {}", cluster.name()), CAP, look).await.unwrap();
 }
 
 /// The path of a namespaced object.
@@ -235,10 +280,13 @@ async fn ready(cluster: &Cluster, name: &str, rights: Rights, role: &str) -> Res
         Rights::Cluster => format!("{role}.yaml"),
         Rights::Named => format!("{role}-namespaced.yaml"),
     };
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/rbac");
-    let manifest = std::fs::read_to_string(folder.join(&file)).with_context(|| file)?;
-    cluster.apply_yaml(&rename(&manifest, name)).await?;
+    cluster.apply_yaml(&rename(&manifest(&file)?, name)).await?;
     Ok(token)
+}
+
+fn manifest(file: &str) -> Result<String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("deploy/rbac");
+    std::fs::read_to_string(folder.join(file)).with_context(|| file.to_owned())
 }
 
 /// `towline`'s manifests for another account, so that many tests can have their own in one cluster.

@@ -9,6 +9,27 @@ use rcgen::{
 pub(crate) struct Authority {
     pub(crate) pem: String,
     pub(crate) der: Vec<u8>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// A client certificate and its key. Both PEM.
+pub struct ClientCertificate {
+    /// Says who the client is.
+    pub certificate: String,
+    /// Proves it.
+    pub key: String,
+}
+
+impl Authority {
+    /// A certificate for a client that the API server takes for `user`.
+    pub(crate) fn client(&self, user: &str) -> Result<ClientCertificate> {
+        let key = KeyPair::generate()?;
+        let mut client = CertificateParams::default();
+        client.distinguished_name.push(DnType::CommonName, user);
+        client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate = client.signed_by(&key, &self.issuer)?.pem();
+        Ok(ClientCertificate { certificate, key: key.serialize_pem() })
+    }
 }
 
 /// What an API server needs to prove who it is and to sign tokens. All PEM.
@@ -34,7 +55,8 @@ impl Certificates {
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         authority.distinguished_name.push(DnType::CommonName, format!("{cluster} authority"));
         let certificate = authority.self_signed(&authority_key)?;
-        let trusted = Authority { pem: certificate.pem(), der: certificate.der().to_vec() };
+        let (pem, der) = (certificate.pem(), certificate.der().to_vec());
+        let trusted = Authority { pem, der, issuer: Issuer::new(authority, authority_key) };
 
         let server_key = KeyPair::generate()?;
         let names = ["127.0.0.1", "localhost", "kubernetes", "kubernetes.default"].map(String::from);
@@ -42,7 +64,7 @@ impl Certificates {
         server.distinguished_name.push(DnType::CommonName, cluster);
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         server.use_authority_key_identifier_extension = true;
-        let server_pem = server.signed_by(&server_key, &Issuer::new(authority, authority_key))?.pem();
+        let server_pem = server.signed_by(&server_key, &trusted.issuer)?.pem();
 
         let service_accounts = KeyPair::generate()?;
         Ok(Self {

@@ -42,6 +42,7 @@ mod supervisor;
 pub use api::{Api, status_code};
 pub use audit::{Audit, Mark, Request, Requests};
 pub use binaries::{Binaries, KUBERNETES_VERSION};
+pub use certificates::ClientCertificate;
 pub use cluster::{Cluster, Options};
 pub use etcd::Etcd;
 pub use eventually::eventually;

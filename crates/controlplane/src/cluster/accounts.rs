@@ -1,10 +1,11 @@
-//! Service accounts and their tokens.
+//! Service accounts and their tokens, and client certificates.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::Cluster;
 use crate::api::{self, Api, status_code};
+use crate::certificates::ClientCertificate;
 
 /// A day, in seconds: no test outlives it.
 const TOKEN_LIFETIME: u32 = 24 * 60 * 60;
@@ -19,6 +20,11 @@ impl Cluster {
         let answer = self.api.create(&format!("{accounts}/{name}/token"), &request).await?;
         let token = answer.pointer("/status/token").and_then(Value::as_str).context("no token in the answer")?;
         Ok(token.to_owned())
+    }
+
+    /// A certificate by which a client is `user`.
+    pub fn client_certificate(&self, user: &str) -> Result<ClientCertificate> {
+        self.authority.client(user)
     }
 
     /// Makes the namespace if it is missing.

@@ -21,6 +21,8 @@ impl Cluster {
             format!("--tls-cert-file={}", file("server.crt")),
             format!("--tls-private-key-file={}", file("server.key")),
             format!("--token-auth-file={}", file("tokens.csv")),
+            // One authority is enough for both sides.
+            format!("--client-ca-file={}", file("ca.crt")),
             "--authorization-mode=RBAC".into(),
             "--service-account-issuer=https://kubernetes.default.svc".into(),
             format!("--service-account-key-file={}", file("service-accounts.pub")),
