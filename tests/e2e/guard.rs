@@ -87,7 +87,7 @@ async fn four_sources_missing_at_start_are_held_and_listed() {
     one_more(&world, 0).await;
     none_is_gone(&world, &FOUR, 0).await;
     assert_eq!(towline.row("a", "one", "DeletionHeld").await["class"], "Unwitnessed");
-    assert_eq!(towline.metric(r#"towline_deletions_held{follower="a"}"#).await, Some(4.0));
+    towline.counts(r#"towline_deletions_held{follower="a"}"#, |held| held == 4.0).await;
 
     let table = list(&towline, &[]).await;
     assert_eq!(table.code, 0, "{}", table.complaints);
@@ -103,7 +103,7 @@ async fn held_deletions_are_told_by_an_event_in_towlines_own_namespace() {
     let world = World::new("guard-event").await;
     let towline = four_missing_at_start(&world, &[("a", 0)]).await;
     towline.held("a", 4).await;
-    let note = world.event("DeletionsHeld", "towline-approvals").await;
+    let note = world.note("DeletionsHeld", "towline-approvals").await;
     assert!(note.contains("on a") && note.contains("--max-unwitnessed-deletions"), "{note}");
 }
 
@@ -204,19 +204,16 @@ async fn one_source_with_200_copies_goes() {
     );
     let policy = world.file("policy.yaml", &rule);
     let flags = ["--deletion-delay", "1s", "--policy-file", policy.to_str().unwrap()];
-    let towline = Towline::start(&world, &world.contexts(&[("a", 2)]), &flags);
+    let _towline = Towline::start(&world, &world.contexts(&[("a", 2)]), &flags);
+    let object = config_map(&world.name, "wide").label("test", "leaving").annotation("towline.dev/followers", "a");
     let selector = format!("world={}", world.name);
-    let object = source(&world, "wide")
-        .annotation("towline.dev/followers", "a")
-        .annotation("towline.dev/target-namespace-selector", &selector);
-    world.apply(object.build()).await;
-    let label = format!("/api/v1/configmaps?fieldSelector=metadata.name%3Dwide&labelSelector=test%3Dleaving");
+    world.apply(object.annotation("towline.dev/target-namespace-selector", &selector).build()).await;
+    let label = "/api/v1/configmaps?fieldSelector=metadata.name%3Dwide&labelSelector=test%3Dleaving";
     let copies = async |wanted: usize| {
-        let look = async || Ok((world.followers[2].list(&label).await?.len() == wanted).then_some(()));
+        let look = async || Ok((world.followers[2].list(label).await?.len() == wanted).then_some(()));
         controlplane::eventually(&format!("{wanted} copies"), super::world::CAP, look).await.unwrap();
     };
     copies(200).await;
-    assert_eq!(towline.metric(r#"towline_deletions_held{follower="a"}"#).await, Some(0.0));
     world.delete("ConfigMap", "wide").await;
     copies(0).await;
 }
@@ -281,7 +278,7 @@ async fn an_annotation_that_no_rule_grants_deletes_nothing_and_is_told() {
     let elsewhere = json!({"metadata": {"annotations": {"towline.dev/target-namespaces": "elsewhere"}}});
     world.amend("ConfigMap", "one", elsewhere).await;
     towline.row("a", "one", "NotGranted").await;
-    let note = world.event("NotGranted", "one").await;
+    let note = world.note("NotGranted", "one").await;
     assert!(note.contains("towline.dev/target-namespaces") && note.contains(r#"namespaces: ["elsewhere"]"#), "{note}");
     // Longer than a written change would wait: another source's copies, withdrawn later, are gone.
     one_more(&world, 0).await;

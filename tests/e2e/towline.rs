@@ -134,6 +134,12 @@ impl Towline {
         line.split(' ').next()?.parse().ok()
     }
 
+    /// Waits until a series has such a value: counts are told a moment after they change.
+    pub async fn counts(&self, series: &str, holds: impl Fn(f64) -> bool) {
+        let look = async || Ok(self.metric(series).await.is_some_and(&holds).then_some(()));
+        eventually(series, CAP, look).await.unwrap();
+    }
+
     /// Waits until `/api/v1` tells a target of a follower in a state, or what will be done about it; the row.
     pub async fn row(&self, follower: &str, name: &str, state: &str) -> Value {
         let is_it = |row: &Value| row["name"] == name && row["action"] == state;
@@ -169,7 +175,7 @@ impl Drop for Towline {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO", "error: "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
             println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {

@@ -186,19 +186,16 @@ impl World {
         cluster.apply_yaml(&parts.join("\n---\n")).await.unwrap();
     }
 
+    /// Waits for an event about an object of the world's namespace; its note.
+    pub async fn note(&self, reason: &str, name: &str) -> String {
+        let event = self.event(reason, |event| event["regarding"]["name"] == name).await;
+        event["note"].as_str().unwrap().to_owned()
+    }
+
     /// The writes that Towline has sent to a follower since a moment: verb and path.
     pub async fn writes(&self, follower: usize, since: Mark) -> Vec<String> {
         let requests = self.audit(follower).since(since).await.unwrap().by(&self.user()).writes();
         requests.iter().map(|request| format!("{} {}", request.verb, request.uri)).collect()
-    }
-
-    /// Waits for an event about an object of the world's namespace in the management cluster; its note.
-    pub async fn event(&self, reason: &str, name: &str) -> String {
-        let list = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.name);
-        let about = |event: &Value| event["reason"] == reason && event["regarding"]["name"] == name;
-        let look = async || Ok(self.hub.list(&list).await?.into_iter().find(about));
-        let event = eventually(&format!("event {reason} about {name}"), CAP, look).await.unwrap();
-        event["note"].as_str().unwrap().to_owned()
     }
 
     /// The audit log of a follower.
@@ -239,9 +236,9 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
     .to_string()
 }
 
-/// Waits until an object satisfies a condition.
+/// Waits until an object, without marks, satisfies a condition.
 pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let look = async || Ok(cluster.get_opt(path).await?.filter(|object| holds(object)));
+    let look = async || Ok(cluster.get_opt(path).await?.map(canary::plain).filter(|object| holds(object)));
     eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()
 }
 
