@@ -175,7 +175,9 @@ impl Drop for Towline {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO", "error: "].iter().any(|level| line.contains(level)));
+            let said = log
+                .lines()
+                .filter(|line| ["ERROR", "WARN", "INFO", "error: "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
             println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
