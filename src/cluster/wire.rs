@@ -21,7 +21,7 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::watch,
+    sync::{oneshot, watch},
     time::{Instant, timeout},
 };
 
@@ -51,20 +51,38 @@ struct IdentifiedMeta {
 }
 
 impl Wire {
-    /// A new connection. Its first request is the question who is there.
+    /// A new connection. Its first request is the question who is there. An API server hangs up on whom it does not know,
+    /// so renewed credentials need another one.
     pub(super) async fn open(&self) -> Result<(Link, ClusterUid), Error> {
-        let credential = self.endpoint.login().credential().await?;
-        let fault = self.fault.clone();
-        let ended = move |why: String| set(&fault, Error::disconnected(why));
+        let login = self.endpoint.login();
+        let credential = login.credential().await?;
+        match self.open_as(&credential).await {
+            Err(Error::Status(status)) if status.code == 401 && login.is_renewable() => {
+                login.renew(&credential).await;
+                self.open_as(&login.credential().await?).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// A link that is given up on the way takes no session with it.
+    async fn open_as(&self, credential: &Credential) -> Result<(Link, ClusterUid), Error> {
+        let (ended, end) = oneshot::channel();
         let mut link = Link::open(&self.endpoint, credential.identity.as_deref(), &self.tasks, ended).await?;
-        let uid = self.identify(&mut link).await?;
+        let uid = self.identify(&mut link, credential).await?;
+        let fault = self.fault.clone();
+        self.tasks.spawn(async move {
+            if let Ok(why) = end.await {
+                set(&fault, Error::disconnected(why));
+            }
+        });
         Ok((link, uid))
     }
 
     /// Asks who is at the other end.
-    pub(super) async fn identify(&self, link: &mut Link) -> Result<ClusterUid, Error> {
+    pub(super) async fn identify(&self, link: &mut Link, credential: &Credential) -> Result<ClusterUid, Error> {
         let call = Call { verb: "identity", ..Call::get(paths::IDENTITY).metadata_only() };
-        let response = self.ask(link, &call).await?;
+        let response = self.exchange(link, &call, credential).await?;
         let body = read_small(response.into_body(), call.patience).await;
         let body = body.ok_or(Error::Timeout { verb: call.verb, after: call.patience })?;
         let found: Identified = serde_json::from_slice(&body).map_err(|error| Error::decode(call.verb, &error))?;

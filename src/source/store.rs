@@ -270,3 +270,6 @@ fn read_annotations(annotations: &Values) -> BTreeMap<String, String> {
     let read = annotations.iter().filter(|(key, _)| annotations::is_read(key));
     read.map(|(key, value)| (key.to_string(), value.reveal().to_owned())).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,23 +9,22 @@ use super::{
 use controlplane::Behaviour;
 use serde_json::{Value, json};
 
-const QUICK: [&str; 2] = ["--deletion-delay", "1s"];
+pub const QUICK: [&str; 2] = ["--deletion-delay", "1s"];
 const FOUR: [&str; 4] = ["one", "two", "three", "four"];
-const THREE: [&str; 3] = ["one", "two", "three"];
 
-fn source(world: &World, name: &str) -> Maker {
+pub fn source(world: &World, name: &str) -> Maker {
     config_map(&world.name, name).data("x", name).label("test", "leaving").contexts("a, b")
 }
 
 /// Sources of these names, with their copies on these followers.
-async fn copied(world: &World, names: &[&str], followers: &[usize]) {
+pub async fn copied(world: &World, names: &[&str], followers: &[usize]) {
     for name in names {
         world.apply(source(world, name).build()).await;
     }
     all_there(world, names, followers).await;
 }
 
-async fn all_there(world: &World, names: &[&str], followers: &[usize]) {
+pub async fn all_there(world: &World, names: &[&str], followers: &[usize]) {
     for follower in followers {
         for name in names {
             world.copy(*follower, "ConfigMap", name, |_| true).await;
@@ -33,13 +32,13 @@ async fn all_there(world: &World, names: &[&str], followers: &[usize]) {
     }
 }
 
-async fn none_is_gone(world: &World, names: &[&str], follower: usize) {
+pub async fn none_is_gone(world: &World, names: &[&str], follower: usize) {
     for name in names {
         assert!(world.there(follower, "ConfigMap", name).await.is_some(), "{name}");
     }
 }
 
-async fn all_gone(world: &World, names: &[&str], follower: usize) {
+pub async fn all_gone(world: &World, names: &[&str], follower: usize) {
     for name in names {
         world.gone(follower, "ConfigMap", name).await;
     }
@@ -52,7 +51,7 @@ async fn delete_all(world: &World) {
 }
 
 /// What came before this source has been dealt with when its copy is there.
-async fn one_more(world: &World, follower: usize) {
+pub async fn one_more(world: &World, follower: usize) {
     world.apply(secret(&world.name, "one-more").contexts("a, b, renamed").build()).await;
     world.copy(follower, "Secret", "one-more", |_| true).await;
 }
@@ -216,73 +215,4 @@ async fn one_source_with_200_copies_goes() {
     copies(200).await;
     world.delete("ConfigMap", "wide").await;
     copies(0).await;
-}
-
-#[tokio::test]
-async fn a_context_renamed_while_towline_is_down_holds_its_copies() {
-    let world = World::new("guard-renamed").await;
-    let mut towline = Towline::start(&world, &world.contexts(&[("a", 0)]), &QUICK);
-    copied(&world, &["one"], &[0]).await;
-    towline.stop().await;
-    let towline = Towline::start(&world, &world.contexts(&[("renamed", 0)]), &QUICK);
-    let batch = towline.held("renamed", 1).await;
-    assert_eq!(batch["reasons"], json!(["its follower name is not this cluster's any more"]));
-    one_more(&world, 0).await;
-    none_is_gone(&world, &["one"], 0).await;
-}
-
-#[tokio::test]
-async fn a_context_renamed_while_towline_runs_holds_its_copies_until_it_is_renamed_back() {
-    let world = World::new("guard-renamed-live").await;
-    let towline = Towline::start(&world, &world.contexts(&[("a", 0)]), &QUICK);
-    copied(&world, &["one"], &[0]).await;
-    world.file("followers.kubeconfig", &world.contexts(&[("renamed", 0)]));
-    towline.held("renamed", 1).await;
-    one_more(&world, 0).await;
-    none_is_gone(&world, &["one"], 0).await;
-    world.file("followers.kubeconfig", &world.contexts(&[("a", 0)]));
-    towline.shows("a", &format!("ConfigMap/{}/one", world.name), "InStep").await;
-}
-
-/// Three sources are copied; Towline starts again with these flags, under which they would not be.
-async fn three_held_under(world: &World, flags: &[&str]) -> Towline {
-    let mut towline = Towline::start(world, &world.contexts(&[("a", 0)]), &QUICK);
-    copied(world, &THREE, &[0]).await;
-    towline.stop().await;
-    let towline = Towline::start(world, &world.contexts(&[("a", 0)]), &[&QUICK, flags].concat());
-    towline.held("a", 3).await;
-    towline
-}
-
-#[tokio::test]
-async fn a_policy_that_closes_base_routes_under_three_sources_holds_their_copies() {
-    let world = World::new("guard-policy").await;
-    let policy = world.file("policy.yaml", "baseRoutes: false\n");
-    let _towline = three_held_under(&world, &["--policy-file", policy.to_str().unwrap()]).await;
-    none_is_gone(&world, &THREE, 0).await;
-}
-
-#[tokio::test]
-async fn other_target_namespaces_under_three_sources_hold_their_copies() {
-    let world = World::new("guard-targets").await;
-    let _towline = three_held_under(&world, &["--target-namespaces", "elsewhere"]).await;
-    none_is_gone(&world, &THREE, 0).await;
-}
-
-#[tokio::test]
-async fn an_annotation_that_no_rule_grants_deletes_nothing_and_is_told() {
-    let world = World::new("guard-ungranted").await;
-    let towline = Towline::start(&world, &world.contexts(&[("a", 0)]), &QUICK);
-    world.apply(source(&world, "one").annotation("towline.dev/followers", "a").build()).await;
-    all_there(&world, &["one"], &[0]).await;
-    let elsewhere = json!({"metadata": {"annotations": {"towline.dev/target-namespaces": "elsewhere"}}});
-    world.amend("ConfigMap", "one", elsewhere).await;
-    towline.row("a", "one", "NotGranted").await;
-    let note = world.note("NotGranted", "one").await;
-    assert!(note.contains("towline.dev/target-namespaces") && note.contains(r#"namespaces: ["elsewhere"]"#), "{note}");
-    // Longer than a written change would wait: another source's copies, withdrawn later, are gone.
-    one_more(&world, 0).await;
-    world.apply(secret(&world.name, "one-more").build()).await;
-    world.gone(0, "Secret", "one-more").await;
-    none_is_gone(&world, &["one"], 0).await;
 }

@@ -31,5 +31,6 @@ mod outage;
 mod places;
 mod plan;
 mod repairs;
+mod reroutes;
 mod scopes;
 mod sharing;

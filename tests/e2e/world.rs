@@ -1,6 +1,6 @@
 //! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
 
-use super::canary;
+use super::canary::{plain, silent};
 use anyhow::{Context, Result};
 use controlplane::{Api, Audit, Cluster, Fleet, Mark, Proxy, Scratch, eventually};
 use serde_json::{Value, json};
@@ -114,7 +114,7 @@ impl World {
 
     /// Creates or replaces an object of the management cluster.
     pub async fn apply(&self, object: Value) -> Value {
-        apply(self.hub, &object).await.unwrap()
+        plain(apply(self.hub, &object).await.unwrap())
     }
 
     /// Deletes an object of the management cluster.
@@ -124,7 +124,7 @@ impl World {
 
     /// A follower's object of the world's namespace, if it is there, as the test wrote it: without marks.
     pub async fn there(&self, follower: usize, kind: &str, name: &str) -> Option<Value> {
-        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(canary::plain)
+        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(plain)
     }
 
     /// Waits until a follower's object of the world's namespace satisfies a condition.
@@ -139,17 +139,17 @@ impl World {
 
     /// Creates or replaces an object of a follower, as somebody else.
     pub async fn put(&self, follower: usize, object: Value) -> Value {
-        apply(self.followers[follower], &object).await.unwrap()
+        plain(apply(self.followers[follower], &object).await.unwrap())
     }
 
     /// Changes a follower's object of the world's namespace, as somebody else.
     pub async fn edit(&self, follower: usize, kind: &str, name: &str, patch: Value) -> Value {
-        self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap()
+        plain(self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap())
     }
 
     /// Changes a source.
     pub async fn amend(&self, kind: &str, name: &str, patch: Value) -> Value {
-        self.hub.patch(&path(kind, &self.name, name), &patch).await.unwrap()
+        plain(self.hub.patch(&path(kind, &self.name, name), &patch).await.unwrap())
     }
 
     /// A namespace of a cluster, with labels; its name begins with the world's.
@@ -165,6 +165,7 @@ impl World {
         let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.name);
         let look = async || {
             let told = self.hub.list(&events).await?;
+            silent("an event", &Value::from(told.clone()).to_string());
             Ok(told.into_iter().find(|event| event["reason"] == reason && holds(event)))
         };
         eventually(&format!("an event {reason}"), CAP, look).await.unwrap()
@@ -238,7 +239,7 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
 
 /// Waits until an object, without marks, satisfies a condition.
 pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let look = async || Ok(cluster.get_opt(path).await?.map(canary::plain).filter(|object| holds(object)));
+    let look = async || Ok(cluster.get_opt(path).await?.map(plain).filter(|object| holds(object)));
     eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()
 }
 

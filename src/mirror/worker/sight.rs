@@ -1,6 +1,6 @@
 //! What a worker makes of what its watches say.
 
-use super::{Line, Worker};
+use super::{Worker, line::Line};
 use crate::{
     api::{mark::ACCEPT, names::Namespace},
     cluster::{
