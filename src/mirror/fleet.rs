@@ -139,7 +139,9 @@ impl Fleet {
         loop {
             let leaving = self.names.values().filter_map(|known| known.leaves).min();
             let wake = leaving.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            // In this order: the workers are told to stop with the fleet, and one that ends first has not ended by itself.
             tokio::select! {
+                biased;
                 () = self.stop.cancelled() => break,
                 Ok(()) = self.feeds.catalog.changed() => self.take_catalog(),
                 Some(moved) = self.moved.1.recv() => self.take_moved(&moved),

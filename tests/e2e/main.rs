@@ -11,6 +11,7 @@
 )]
 
 mod canary;
+mod cli;
 mod makers;
 mod policies;
 mod towline;
@@ -18,13 +19,19 @@ mod world;
 
 mod basics;
 mod changes;
+mod conflicts;
 mod contexts;
 mod crowds;
+mod departures;
+mod guard;
 mod kubed;
 mod logins;
 mod names;
 mod outage;
 mod places;
+mod plan;
 mod repairs;
+mod reroutes;
 mod rights;
+mod scopes;
 mod sharing;
