@@ -9,6 +9,7 @@
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
 )]
+#![allow(clippy::needless_range_loop, reason = "followers go by number")]
 
 mod canary;
 mod cli;
