@@ -45,7 +45,7 @@ fn marks(world: &World) -> Vec<Mark> {
     [world.hub.audit()]
         .into_iter()
         .chain((0..3).map(|follower| world.audit(follower)))
-        .map(|audit| audit.mark())
+        .map(controlplane::Audit::mark)
         .collect()
 }
 
