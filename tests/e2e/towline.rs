@@ -175,15 +175,24 @@ impl Drop for Towline {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let said = log
-                .lines()
-                .filter(|line| ["ERROR", "WARN", "INFO", "error: "].iter().any(|level| line.contains(level)));
+            let said = log.lines().filter(|line| ![" TRACE ", " DEBUG "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
-            println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
+            eprintln!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
             canary::silent("the log", &log);
         }
     }
+}
+
+/// Runs `towline` with these flags, which must end it: its code, and what it said.
+pub async fn refused(flags: &[&str]) -> (Option<i32>, String) {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_towline"));
+    command.args(flags).env_remove("KUBECONFIG").stdin(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(CAP, command.output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("{flags:?} does not end")).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    canary::silent("a complaint", &said);
+    (output.status.code(), said)
 }
 
 async fn get(address: &str, path: &str) -> String {
