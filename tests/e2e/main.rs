@@ -4,7 +4,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stderr,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
