@@ -28,6 +28,8 @@ use tokio::{
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("towline/", env!("CARGO_PKG_VERSION")));
 /// The largest refusal that is read. A larger one keeps its code only.
 const REFUSAL_CAP: usize = 64 << 10;
+/// The label of the question who is there.
+const IDENTITY: &str = "identity";
 /// How long a broken answer waits for the news that its whole connection is lost.
 const NEWS: Duration = Duration::from_millis(100);
 
@@ -81,7 +83,7 @@ impl Wire {
 
     /// Asks who is at the other end.
     pub(super) async fn identify(&self, link: &mut Link, credential: &Credential) -> Result<ClusterUid, Error> {
-        let call = Call { verb: "identity", ..Call::get(paths::IDENTITY).metadata_only() };
+        let call = Call { verb: IDENTITY, ..Call::get(paths::IDENTITY).metadata_only() };
         let response = self.exchange(link, &call, credential).await?;
         let body = read_small(response.into_body(), call.patience).await;
         let body = body.ok_or(Error::Timeout { verb: call.verb, after: call.patience })?;
@@ -124,7 +126,7 @@ impl Wire {
             Ok(None) => Err(self.broken(call.verb, "the connection is closed".to_owned()).await),
             Ok(Some(Err(error))) => Err(self.broken(call.verb, describe(&error)).await),
             Ok(Some(Ok(response))) if response.status().is_success() => Ok(response),
-            Ok(Some(Ok(response))) => Err(Error::Status(refusal(response, call.patience).await)),
+            Ok(Some(Ok(response))) => Err(Error::Status(refusal(response, call).await)),
         }
     }
 
@@ -175,11 +177,12 @@ fn request(endpoint: &Endpoint, call: &Call, credential: &Credential, link: &Lin
     builder.body(body).map_err(|_| Error::Malformed { verb: call.verb })
 }
 
-async fn refusal(response: Response<Incoming>, patience: Duration) -> Status {
+async fn refusal(response: Response<Incoming>, call: &Call) -> Status {
     let code: StatusCode = response.status();
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = read_small(response.into_body(), patience).await.unwrap_or_default();
-    Status::parse(code.as_u16(), retry_after.as_deref(), &body)
+    let body = read_small(response.into_body(), call.patience).await.unwrap_or_default();
+    let verb = if call.verb == IDENTITY { "get" } else { call.verb };
+    Status { verb, ..Status::parse(code.as_u16(), retry_after.as_deref(), &body) }
 }
 
 async fn read_small(body: Incoming, patience: Duration) -> Option<Bytes> {

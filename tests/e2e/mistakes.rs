@@ -143,14 +143,14 @@ const READ: [&str; 3] = ["get", "list", "watch"];
 #[tokio::test]
 async fn a_right_that_is_missing_in_the_management_cluster_is_named() {
     let world = World::new("mistakes-hub-rights").await;
-    only(&world, world.hub, "management", json!([rule(&["namespaces", "configmaps"], &READ)])).await;
+    only(&world, world.hub, "sources", json!([rule(&["namespaces", "configmaps"], &READ)])).await;
     let towline = Towline::start(&world, &world.contexts(&[("a", 0)]), &[]);
     towline.logs("sources cannot be read: grant get, list and watch on secrets").await;
     let settings = super::makers::config_map(&world.name, "settings").data("key", "one").contexts("a");
     world.apply(settings.build()).await;
     world.copy(0, "ConfigMap", "settings", |_| true).await;
     drop(towline);
-    only(&world, world.hub, "management", json!([])).await;
+    only(&world, world.hub, "sources", json!([])).await;
     says(&run(&world.hub_kubeconfig(), &[]), &["cannot be used", "403 Forbidden", "grant get on namespaces"]).await;
 }
 
@@ -176,7 +176,7 @@ async fn a_right_that_is_missing_in_a_follower_is_named_and_holds_up_no_other() 
     others("dHdv").await;
     only(&world, world.followers[0], "follower", without("create")).await;
     world.apply(source("new", "one")).await;
-    towline.logs("grant create on secrets").await;
+    world.event("Refused", |event| event["note"].as_str().unwrap().contains("grant create on secrets")).await;
     world.copy(1, "Secret", "new", |_| true).await;
     only(&world, world.followers[0], "follower", without("delete")).await;
     world.delete("Secret", "key").await;
