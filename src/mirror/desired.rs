@@ -174,9 +174,9 @@ impl Desired {
 enum Reach {
     /// By one of kubed's keys: needs no rule.
     Kubed,
-    /// By Towline's keys, same-named or the context's namespace: needs a rule only where base routes are closed or the
+    /// By this key, into the same-named or the context's namespace: needs a rule only where base routes are closed or the
     /// namespace is protected.
-    Base,
+    Base(&'static str),
     /// By a privileged key: always needs a rule.
     Privileged,
 }
@@ -201,7 +201,8 @@ impl Routing<'_> {
 
     fn kubed_contexts(&mut self) {
         if self.intent.sync_contexts.contains(&self.member.name) {
-            self.want(&self.base_namespace(), if self.member.policy.base_routes { Reach::Kubed } else { Reach::Base });
+            let closed = Reach::Base(annotations::SYNC_CONTEXTS);
+            self.want(&self.base_namespace(), if self.member.policy.base_routes { Reach::Kubed } else { closed });
         }
     }
 
@@ -215,7 +216,8 @@ impl Routing<'_> {
             return;
         }
         if self.intent.target_namespaces.is_none() && self.intent.target_namespace_selector.is_none() {
-            return self.want(&self.base_namespace(), Reach::Base);
+            let key = if by_name { annotations::FOLLOWERS } else { annotations::FOLLOWER_SELECTOR };
+            return self.want(&self.base_namespace(), Reach::Base(key));
         }
         self.named_namespaces();
         self.matching_namespaces();
@@ -281,8 +283,11 @@ impl Routing<'_> {
         }
         let grant = self.granted(namespace);
         let open = self.member.policy.base_routes && !self.view.protected.contains(namespace);
-        if reach == Reach::Base && !open && !self.may_reach(namespace) {
-            return;
+        if let Reach::Base(key) = reach
+            && !open
+            && !self.may_reach(namespace)
+        {
+            return self.refuse(key, namespace, &[]);
         }
         let allows = |permission| grant.as_ref().is_some_and(|grant| grant.allow.contains(&permission));
         let renamed = self.target_name() != self.source.name;

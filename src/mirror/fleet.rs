@@ -139,8 +139,8 @@ impl Fleet {
         loop {
             let leaving = self.names.values().filter_map(|known| known.leaves).min();
             let wake = leaving.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            // In this order: the workers are told to stop with the fleet, and one that ends first has not ended by itself.
             tokio::select! {
-                // First: a worker that ends because it was told to is no defect.
                 biased;
                 () = self.stop.cancelled() => break,
                 Ok(()) = self.feeds.catalog.changed() => self.take_catalog(),

@@ -85,6 +85,7 @@ impl Mirror {
             Outcome::Failed(failure) => self.failed(task, failure, now),
             Outcome::Planned => {}
         }
+        self.gone_meanwhile.remove(key);
         self.queue.done(key);
     }
 
@@ -124,6 +125,8 @@ impl Mirror {
                 self.occupants.remove(key);
                 self.settle(key);
             }
+            // It would stay for ever: no other event would say that it is gone.
+            Some(observed) if self.gone_meanwhile.get(key) == Some(&observed.uid) => self.settle(key),
             Some(observed) if observed.is_copy() => {
                 self.occupants.remove(key);
                 self.settle(key);

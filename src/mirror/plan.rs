@@ -297,8 +297,13 @@ fn write_over(wanted: &Wanted, standing: &Standing) -> Result<Write, State> {
 
 /// Type and immutable content cannot be changed in place.
 pub fn must_replace(wanted: &Wanted, observed: &Observed) -> bool {
-    let type_of = |type_: &Option<Arc<str>>| type_.clone().unwrap_or_else(|| OPAQUE.into());
-    type_of(&wanted.type_) != type_of(&observed.type_) || (observed.immutable && wanted.content != observed.content)
+    cannot_become(observed, wanted.type_.as_ref(), wanted.content)
+}
+
+/// Whether an object cannot be given this type and content in place.
+pub fn cannot_become(observed: &Observed, type_: Option<&Arc<str>>, content: Digest) -> bool {
+    let name = |type_: Option<&Arc<str>>| type_.map_or(OPAQUE, |type_| &**type_).to_owned();
+    name(type_) != name(observed.type_.as_ref()) || (observed.immutable && content != observed.content)
 }
 
 fn unless_contested(situation: &Situation<'_>, wanted: &Wanted, write: Write) -> Action {

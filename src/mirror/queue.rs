@@ -81,6 +81,11 @@ impl Queue {
         self.later.first().map(|(when, _)| *when)
     }
 
+    /// Whether a key is being worked on.
+    pub fn is_running(&self, key: &ObjectKey) -> bool {
+        self.running.contains(key)
+    }
+
     /// Whether nothing is due and nothing is running.
     pub fn is_idle(&self) -> bool {
         self.queued.is_empty() && self.running.is_empty()

@@ -249,12 +249,8 @@ impl Mirror {
     }
 }
 
-/// The lists on whose word copies may be deleted.
-fn concludable(snapshot: &Snapshot) -> BTreeSet<&Scope> {
-    snapshot
-        .scopes
-        .iter()
-        .filter(|(_, progress)| progress.listed && progress.unread == 0)
-        .map(|(scope, _)| scope)
-        .collect()
+/// On whose word copies may be deleted: the lists that were read, and the places of which not all is known.
+fn concludable(snapshot: &Snapshot) -> (BTreeSet<&Scope>, BTreeSet<&(Kind, Namespace)>) {
+    let listed = snapshot.scopes.iter().filter(|(_, progress)| progress.listed).map(|(scope, _)| scope);
+    (listed.collect(), snapshot.unread.keys().collect())
 }

@@ -91,6 +91,8 @@ pub struct Mirror {
     pub(super) deletions: Deletions,
     pub(super) states: BTreeMap<ObjectKey, State>,
     pub(super) queue: Queue,
+    /// Objects that went, by their watch, while a request about their target was under way: its answer may be older.
+    pub(super) gone_meanwhile: HashMap<ObjectKey, Uid>,
     pub(super) notes: Vec<Note>,
     pub(super) namespaces_made: HashMap<Namespace, Instant>,
     pub(super) random: fastrand::Rng,
@@ -132,6 +134,7 @@ impl Mirror {
             histories: HashMap::new(),
             states: BTreeMap::new(),
             queue: Queue::default(),
+            gone_meanwhile: HashMap::new(),
             notes: Vec::new(),
             namespaces_made: HashMap::new(),
             random: fastrand::Rng::with_seed(seed),
@@ -189,6 +192,9 @@ impl Mirror {
     /// The watch says that an object is gone, or has lost our label. Counts only for the object that is stored.
     pub fn copy_gone(&mut self, key: &ObjectKey, uid: &Uid) {
         self.lists.stray_gone(key, uid);
+        if self.queue.is_running(key) {
+            self.gone_meanwhile.insert(key.clone(), uid.clone());
+        }
         if self.copy(key).is_some_and(|observed| observed.uid == *uid) {
             self.copy_lost(key);
         }

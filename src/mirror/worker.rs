@@ -76,6 +76,8 @@ pub struct Shared {
     pub kubed_marks: KubedMarks,
     /// Whether writes are sent.
     pub mode: Mode,
+    /// `--adopt-origin`: management clusters that this one replaces.
+    pub old_hubs: Arc<BTreeSet<ClusterUid>>,
     /// `--qps` and `--burst`: writes per second and follower, if limited.
     pub rate: Option<Rate>,
     /// Namespaces to fall back to where the rights do not reach the whole cluster.
@@ -134,7 +136,8 @@ impl Worker {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, shared, inputs, inquiries, moved, teller, session } = parts;
         let breadth = Breadth::Cluster;
-        let mirror = Mirror::new(settings.clone(), breadth.scopes(), Visible::None, fastrand::u64(..));
+        let mut mirror = Mirror::new(settings.clone(), breadth.scopes(), Visible::None, fastrand::u64(..));
+        mirror.adopt_from(shared.old_hubs.clone());
         let (dial, line) = match session {
             Some((name, session)) => (Dial::at(name), Line::Dialing(async { Ok(session) }.boxed())),
             None => (Dial::default(), Line::Resting(tokio::time::Instant::now())),
@@ -214,6 +217,7 @@ impl Worker {
         let orders = self.inputs.orders.borrow_and_update().clone();
         self.teller.rename(orders.roster.members.first().map(|member| member.name.clone()));
         self.mirror.roster_changed(orders.roster);
+        self.follow_names();
         if self.dial.set_routes(orders.routes) {
             self.hang_up();
             self.redial();

@@ -92,7 +92,7 @@ async fn a_follower_kubeconfig_that_cannot_be_used_is_told() {
         ("/nowhere/kubeconfig".to_owned(), "entity not found"),
         (with(&world.file("bad", "clusters: {")), "is not a kubeconfig"),
         (with(&world.file("empty", "")), "it holds no context"),
-        (with(&world.scratch.path().to_owned()), "is a directory"),
+        (with(world.scratch.path()), "is a directory"),
     ] {
         says(&run(&good, &["--kubeconfig-file", &file]), &["--kubeconfig-file", &file, why]).await;
     }

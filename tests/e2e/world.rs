@@ -37,6 +37,8 @@ pub struct World {
     pub name: String,
     pub hub: &'static Cluster,
     pub followers: Vec<&'static Cluster>,
+    /// In front of the management cluster.
+    pub hub_proxy: Proxy,
     /// In front of each follower.
     pub proxies: Vec<Proxy>,
     pub scratch: Scratch,
@@ -61,7 +63,9 @@ impl World {
             tokens.push(ready(follower, name, rights, "follower").await.unwrap());
         }
         let proxies = followers.iter().map(|follower| Proxy::start(follower.address()).unwrap()).collect();
-        Self { name: name.to_owned(), hub: &fleet.management, followers, proxies, scratch, hub_token, tokens }
+        let (name, hub, hub_proxy) =
+            (name.to_owned(), &fleet.management, Proxy::start(fleet.management.address()).unwrap());
+        Self { name, hub, followers, hub_proxy, proxies, scratch, hub_token, tokens }
     }
 
     /// The user that Towline is in all clusters.
@@ -71,7 +75,7 @@ impl World {
 
     /// The kubeconfig of the management cluster.
     pub fn hub_kubeconfig(&self) -> PathBuf {
-        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub.url(), &self.hub_token))
+        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub_proxy.url(), &self.hub_token))
     }
 
     /// A kubeconfig with these contexts, each leading to a follower (0, 1, 2) through its proxy.
@@ -183,6 +187,12 @@ impl World {
         cluster.apply_yaml(&parts.join("\n---\n")).await.unwrap();
     }
 
+    /// Waits for an event about an object of the world's namespace; its note.
+    pub async fn note(&self, reason: &str, name: &str) -> String {
+        let event = self.event(reason, |event| event["regarding"]["name"] == name).await;
+        event["note"].as_str().unwrap().to_owned()
+    }
+
     /// The writes that Towline has sent to a follower since a moment: verb and path.
     pub async fn writes(&self, follower: usize, since: Mark) -> Vec<String> {
         let requests = self.audit(follower).since(since).await.unwrap().by(&self.user()).writes();
@@ -227,7 +237,7 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
     .to_string()
 }
 
-/// Waits until an object satisfies a condition.
+/// Waits until an object, without marks, satisfies a condition.
 pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let look = async || Ok(cluster.get_opt(path).await?.map(plain).filter(|object| holds(object)));
     eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()

@@ -1,8 +1,15 @@
 //! What developers run: `cargo xtask --help`. One file per command.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer at a terminal is the only user")]
 
+mod bench;
 mod controlplane;
+mod demo;
+mod eye;
+mod kubeconfig;
+mod lab;
+mod progress;
 mod test;
+mod towline;
 
 use std::process::ExitCode;
 
@@ -19,11 +26,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure Towline against a bare client, on real control planes
+    Bench(bench::Arguments),
     /// Build the programs of a real control plane (etcd, kube-apiserver, …) and print the folder they are in
     ///
     /// Built from Go sources once, which takes about ten minutes, and kept outside `target`. Needs Go, or
     /// KUBEBUILDER_ASSETS: a folder that has the programs already.
     Controlplane,
+    /// See Towline at work on four real control planes, and play with it
+    Demo(demo::Arguments),
     /// Run all tests, against real control planes where they need them
     Test(test::Arguments),
 }
@@ -41,7 +52,9 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Bench(arguments) => bench::run(arguments).await,
         Command::Controlplane => controlplane::run().await,
+        Command::Demo(arguments) => demo::run(arguments).await,
         Command::Test(arguments) => test::run(arguments).await,
     }
 }

@@ -14,6 +14,7 @@
 //! - [`audit`]: which requests an API server saw
 //! - [`proxy`]: network trouble at will
 //! - [`api`]: JSON requests with a token
+//! - [`process`]: any other program that must not outlive the process, such as Towline itself
 //! - [`etcd`]: the one store behind all clusters
 //! - [`binaries`]: where the programs come from
 //! - [`scratch`]: folders that are gone when the process is
@@ -33,7 +34,7 @@ pub mod etcd;
 mod eventually;
 pub mod fleet;
 mod port;
-mod process;
+pub mod process;
 pub mod proxy;
 mod runtime;
 pub mod scratch;
@@ -47,5 +48,6 @@ pub use cluster::{Cluster, Options};
 pub use etcd::Etcd;
 pub use eventually::eventually;
 pub use fleet::Fleet;
+pub use process::Process;
 pub use proxy::{Behaviour, Proxy};
 pub use scratch::Scratch;

@@ -16,7 +16,7 @@ use crate::supervisor::Supervisor;
 const TAIL: usize = 12;
 
 /// A running program. Killed when dropped, and by the supervisor if that never happens.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     log: PathBuf,
     registration: PathBuf,
@@ -24,7 +24,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts `program`; all it prints is appended to `log`.
-    pub(crate) fn start(program: &Path, arguments: &[String], log: PathBuf) -> Result<Self> {
+    pub fn start(program: &Path, arguments: &[String], log: PathBuf) -> Result<Self> {
         let output = OpenOptions::new().create(true).append(true).open(&log)?;
         let supervisor = Supervisor::of_this_process()?;
         let child = supervisor
@@ -40,7 +40,7 @@ impl Process {
     }
 
     /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
@@ -50,7 +50,7 @@ impl Process {
     }
 
     /// Fails if it is no longer running.
-    pub(crate) fn check_running(&mut self) -> Result<()> {
+    pub fn check_running(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
             Some(status) => bail!("it ended early ({status})"),
@@ -58,7 +58,7 @@ impl Process {
     }
 
     /// Asks it to end, and kills it after `grace`.
-    pub(crate) async fn stop(mut self, grace: Duration) -> Result<()> {
+    pub async fn stop(mut self, grace: Duration) -> Result<()> {
         self.signal(Signal::TERM)?;
         let ended = eventually("a program to end", grace, || ready(self.child.try_wait().map_err(Into::into))).await;
         drop(self);
@@ -66,7 +66,7 @@ impl Process {
     }
 
     /// The last lines of its log, for an error message.
-    pub(crate) fn last_words(&self) -> String {
+    pub fn last_words(&self) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();

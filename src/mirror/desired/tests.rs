@@ -199,6 +199,8 @@ fn closed_base_routes_need_a_rule() {
     let closed = |rules: &str| follower([with_rules("prod", rules)]);
     for route in [("followers", "*"), (CONTEXTS, "prod")] {
         assert_eq!(closed("{baseRoutes: false}").targets(&[route]), "");
+        let refused = closed("{baseRoutes: false}").desired(&[route]).not_granted;
+        assert!(refused.keys().all(|key| key.ends_with(route.0)) && refused.len() == 1, "{refused:?}");
         assert_eq!(closed("{baseRoutes: false, accept: [{names: [tls]}]}").targets(&[route]), "certs/tls");
         assert_eq!(closed("{baseRoutes: false, accept: [{names: [other]}]}").targets(&[route]), "");
     }
@@ -213,7 +215,9 @@ fn a_protected_namespace_is_reached_only_by_a_rule_that_names_it() {
         ("{accept: [{}]}", ""),
     ];
     for (rules, expected) in table {
+        let desired = follower([system(rules)]).desired(&[("followers", "*")]);
         assert_eq!(follower([system(rules)]).targets(&[("followers", "*")]), expected, "{rules}");
+        assert_eq!(desired.not_granted.contains_key(annotations::FOLLOWERS), expected.is_empty(), "{rules}");
     }
 }
 

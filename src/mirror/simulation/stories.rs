@@ -381,3 +381,18 @@ fn a_refused_write_is_tried_again_at_once_when_the_source_changes() {
     }
     assert_eq!((tried, world.state(&at("b"))), (3, Some(State::Refused)));
 }
+
+#[test]
+fn a_copy_whose_deletion_is_seen_before_the_answer_to_its_update_comes_back() {
+    let mut world = World::with([source("a")]);
+    world.hub.put(source("a").with("data", json!({"k": "bmV3"})), world.now);
+    world.mirror.sources_changed(world.hub.store.snapshot());
+    let update = world.mirror.next(world.now).unwrap();
+    let answer = world.execute(&update);
+    world.api.remove(&at("a"));
+    while world.deliver() {}
+    world.mirror.finished(&update, answer, world.now);
+    world.settle();
+    assert_eq!(world.data(&at("a")), Some("bmV3"));
+    assert_eq!(world.state(&at("a")), Some(State::InStep));
+}

@@ -84,7 +84,15 @@ impl Worker {
         contexts.chain(self.shared.names.iter().cloned()).collect()
     }
 
+    /// A context that came later may name a namespace that nobody watches yet.
+    pub(super) fn follow_names(&mut self) {
+        if matches!(&self.breadth, Breadth::Named(watched) if !self.names().is_subset(watched)) {
+            self.narrow();
+        }
+    }
+
     fn narrow(&mut self) {
+        self.parked = None;
         self.breadth = Breadth::Named(self.names());
         self.mirror.restart(self.breadth.scopes(), Visible::Only(self.names()));
         self.namespaces = NamespaceRelist::default();

@@ -148,6 +148,8 @@ fn what_cannot_be_read_freezes_and_holds_deletions_up_until_it_can() {
     bench.notice(&source("3"));
     bench.0.unreadable(&key("n", "a"), "403");
     assert_eq!((bench.condition(), bench.reading()), (Some("Unreadable"), Reading::Incomplete));
+    let elsewhere = bench.0.snapshot().reading(&key("another-namespace", "a"));
+    assert_eq!(elsewhere, Reading::Complete, "it holds up its own namespace only");
     assert!(bench.0.wants(&key("n", "a")));
     assert!(!bench.fetched(&source("3")));
     assert_eq!((bench.condition(), bench.reading()), (Some("Ready"), Reading::Complete));

@@ -1,0 +1,99 @@
+//! One source is created or updated: how long until it is on all followers.
+//!
+//! Both clocks start just before the first request and stop when a watch on the last follower shows the object. Towline's
+//! way has the write to the management cluster in it, its watch there, and the GET; the floor is the writes to the followers
+//! alone. They take turns, so that whatever else the machine does falls on both.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::time::sleep;
+
+use super::ground::{FLOOR, Ground, SOURCES, plain, seen_by_all, source, update};
+use super::table::{Figure, Reach};
+
+/// Between two measurements: the events and audit lines of the last one must not disturb the next.
+const REST: Duration = Duration::from_millis(150);
+/// So many first rounds do not count.
+const WARM_UP: usize = 3;
+
+/// Seconds of each round.
+#[derive(Default)]
+struct Samples {
+    towline: Vec<f64>,
+    floor: Vec<f64>,
+    answered: Vec<f64>,
+}
+
+/// Measures `rounds` creations and as many updates. Towline is running.
+pub(super) async fn measure(ground: &Ground, rounds: usize) -> Result<Vec<Figure>> {
+    let (mut created, mut updated) = (Samples::default(), Samples::default());
+    for round in 0..rounds + WARM_UP {
+        let mut samples = (Samples::default(), Samples::default());
+        one_round(ground, round, &mut samples).await?;
+        if round >= WARM_UP {
+            created.extend(samples.0);
+            updated.extend(samples.1);
+        }
+    }
+    Ok([created.figures("created"), updated.figures("updated")].concat())
+}
+
+async fn one_round(ground: &Ground, round: usize, (created, updated): &mut (Samples, Samples)) -> Result<()> {
+    let name = format!("latency-{round}");
+    let object = plain(&name, 0);
+    sleep(REST).await;
+    let began = Instant::now();
+    ground.floor.create(FLOOR, &object).await?;
+    created.answered.push(began.elapsed().as_secs_f64());
+    created.floor.push(since(began, seen_by_all(&ground.written, &name, 0).await?));
+
+    let object = source(&name, 0);
+    sleep(REST).await;
+    let began = Instant::now();
+    ground.hub().create(SOURCES, &object).await?;
+    created.towline.push(since(began, seen_by_all(&ground.copies, &name, 0).await?));
+
+    let patch = update(1);
+    sleep(REST).await;
+    let began = Instant::now();
+    ground.floor.patch(&format!("{FLOOR}/{name}"), &patch).await?;
+    updated.answered.push(began.elapsed().as_secs_f64());
+    updated.floor.push(since(began, seen_by_all(&ground.written, &name, 1).await?));
+
+    sleep(REST).await;
+    let began = Instant::now();
+    ground.hub().patch(&format!("{SOURCES}/{name}"), &patch).await?;
+    updated.towline.push(since(began, seen_by_all(&ground.copies, &name, 1).await?));
+    Ok(())
+}
+
+fn since(began: Instant, seen: Instant) -> f64 {
+    seen.saturating_duration_since(began).as_secs_f64()
+}
+
+impl Samples {
+    fn extend(&mut self, other: Self) {
+        self.towline.extend(other.towline);
+        self.floor.extend(other.floor);
+        self.answered.extend(other.answered);
+    }
+
+    fn figures(&self, what: &str) -> Vec<Figure> {
+        let figure = |percent: usize, reach: Reach| {
+            let name = format!("one source {what} → on 4 followers, p{percent}");
+            Figure::ratio(&name, quantile(&self.towline, percent), quantile(&self.floor, percent), reach)
+                .with("rounds", self.towline.len())
+                .with("floor_until_answered_s", quantile(&self.answered, percent))
+        };
+        vec![figure(50, Reach::AtMost(1.4)), figure(90, Reach::None)]
+    }
+}
+
+/// The sample below which `percent` of all are.
+pub(super) fn quantile(samples: &[f64], percent: usize) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (sorted.len().saturating_sub(1) * percent).div_ceil(100);
+    sorted.get(rank).copied().unwrap_or(f64::NAN)
+}
