@@ -9,6 +9,7 @@
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
 )]
+#![allow(clippy::print_stderr, reason = "a failed test shows the daemon's last words")]
 #![allow(clippy::needless_range_loop, reason = "followers go by number")]
 
 mod canary;
