@@ -260,7 +260,7 @@ impl<T: DeserializeOwned> Machine<T> {
                     return Ok(State::Watching(watching));
                 }
                 Line::Bookmark(version) => self.version.set(version.or_else(|| self.version.get())),
-                Line::Error(status) => return Err(Error::Status(status)),
+                Line::Error(status) => return Err(Error::Status(Box::new(status))),
             }
         }
         let left = watching.until.saturating_duration_since(Instant::now());

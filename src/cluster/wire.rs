@@ -126,7 +126,7 @@ impl Wire {
             Ok(None) => Err(self.broken(call.verb, "the connection is closed".to_owned()).await),
             Ok(Some(Err(error))) => Err(self.broken(call.verb, describe(&error)).await),
             Ok(Some(Ok(response))) if response.status().is_success() => Ok(response),
-            Ok(Some(Ok(response))) => Err(Error::Status(refusal(response, call).await)),
+            Ok(Some(Ok(response))) => Err(Error::Status(Box::new(refusal(response, call).await))),
         }
     }
 

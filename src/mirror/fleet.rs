@@ -280,6 +280,7 @@ impl Fleet {
         for (uid, orders) in groups {
             self.order(uid, orders);
         }
+        self.close_spare();
         self.publish_directory();
     }
 
@@ -336,6 +337,16 @@ impl Fleet {
             }
         });
         self.workers.insert(uid, Handle { orders, inquiries, stop });
+    }
+
+    /// A worker has its own connection, and nobody needs one to the management cluster: an open one costs both sides.
+    fn close_spare(&mut self) {
+        for known in self.names.values_mut() {
+            let served = known.uid.as_ref().is_some_and(|uid| self.workers.contains_key(uid));
+            if known.skipped || served {
+                known.session = None;
+            }
+        }
     }
 
     fn skip_hub(&mut self) {
