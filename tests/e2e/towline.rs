@@ -177,7 +177,7 @@ impl Drop for Towline {
             // The scratch folder goes with the test.
             let said = log.lines().filter(|line| ![" TRACE ", " DEBUG "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
-            eprintln!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
+            println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
             canary::silent("the log", &log);
         }
