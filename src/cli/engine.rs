@@ -233,6 +233,7 @@ fn shared(job: &Job, drive: &Drive, permits: Arc<Semaphore>) -> Shared {
         permits,
         filter: job.sources.metadata.clone(),
         kubed_marks: job.kubed_marks,
+        old_hubs: job.old_hubs.clone(),
         mode: drive.mode,
         rate: drive.rate.as_ref().map(|rate| Rate::new(rate.per_second, rate.burst)),
         names: names.collect::<BTreeSet<Namespace>>(),

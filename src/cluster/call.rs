@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
-const OBJECT_CAP: usize = 4 << 20;
+/// An object holds at most a mebibyte, and JSON may write each byte of it as six.
+const OBJECT_CAP: usize = 8 << 20;
 const LIST_CAP: usize = 16 << 20;
 const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
 const LIST_PATIENCE: Duration = Duration::from_secs(30);

@@ -87,7 +87,7 @@ pub enum Error {
     },
     /// The API server refused.
     #[error("{0}")]
-    Status(Status),
+    Status(Box<Status>),
     /// An answer is larger than we take.
     #[error("{verb}: the answer is larger than {cap} bytes")]
     TooLarge {

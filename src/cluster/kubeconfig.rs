@@ -98,9 +98,14 @@ pub(super) fn parts(config: &Kubeconfig, name: &str) -> Result<Parts, EndpointEr
     let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.as_ref());
     let cluster = cluster.ok_or_else(|| missing("cluster", &format!("cluster {}", context.cluster)))?;
-    // As client-go: a context may name no user, or one that does not exist.
-    let user = config.auth_infos.iter().find(|user| Some(&user.name) == context.user.as_ref());
-    let user = user.and_then(|named| named.auth_info.clone()).unwrap_or_default();
+    // A context may name no user. One that is missing, as in a file that was cut off, must not make us anonymous.
+    let user = match filled(&context.user) {
+        Some(name) => {
+            let user = config.auth_infos.iter().find(|user| user.name == name);
+            user.ok_or_else(|| missing("user", &format!("user {name}")))?.auth_info.clone().unwrap_or_default()
+        }
+        None => AuthInfo::default(),
+    };
     Ok(Parts {
         server: cluster.server.clone().ok_or_else(|| missing("cluster.server", "server"))?,
         certificate_authority: authority(&label, cluster)?,

@@ -25,7 +25,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
-use tokio::{net::TcpStream, task::JoinSet, time::timeout};
+use tokio::{net::TcpStream, sync::oneshot, task::JoinSet, time::timeout};
 use tower::ServiceExt;
 
 /// How long name resolution, TCP, proxy, TLS and the HTTP/2 preface may take together.
@@ -88,33 +88,30 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Connects. `on_end` is told why an HTTP/2 connection takes no more requests.
+    /// Connects. `ended` is told why an HTTP/2 connection takes no more requests.
     pub(super) async fn open(
         endpoint: &Endpoint,
         identity: Option<&Identity>,
         tasks: &Tasks,
-        on_end: impl FnOnce(String) + Send + 'static,
+        ended: oneshot::Sender<String>,
     ) -> Result<Self, Error> {
         let failed = |why: String| Error::Connect { server: endpoint.server().to_owned(), why };
         let connecting = async {
             let stream = connect(endpoint, identity).await.map_err(|error| describe(&*error))?;
-            let handshake = Self::handshake(stream, tasks, on_end).await;
+            let handshake = Self::handshake(stream, tasks, ended).await;
             handshake.map_err(|error| describe(&error))
         };
         let connected = timeout(CONNECT_LIMIT, connecting).await;
         connected.map_err(|_| failed("no answer within 10 s".to_owned()))?.map_err(failed)
     }
 
-    async fn handshake(
-        stream: Stream,
-        tasks: &Tasks,
-        on_end: impl FnOnce(String) + Send + 'static,
-    ) -> Result<Self, hyper::Error> {
+    async fn handshake(stream: Stream, tasks: &Tasks, ended: oneshot::Sender<String>) -> Result<Self, hyper::Error> {
         if stream.connected().is_negotiated_h2() {
             let (sender, driver) = http2(tasks).handshake(stream).await?;
             tasks.spawn(async move {
-                let ended = driver.await;
-                on_end(ended.err().map_or_else(|| "closed by the server".to_owned(), |error| describe(&error)));
+                let why = driver.await.err();
+                // Nobody listens to a link that was given up.
+                let _told = ended.send(why.map_or_else(|| "closed by the server".to_owned(), |error| describe(&error)));
             });
             return Ok(Self::Http2(sender));
         }

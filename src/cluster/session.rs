@@ -317,7 +317,11 @@ impl Session {
     /// A refusal is a sign of life.
     async fn beat(&self) -> Result<(), Error> {
         let Some(mut lease) = self.take(Lane::Call) else { return self.open_link().await.map(drop).or_else(alive) };
-        match self.0.wire.identify(&mut lease.link).await {
+        let found = match self.0.wire.endpoint.login().credential().await {
+            Ok(credential) => self.0.wire.identify(&mut lease.link, &credential).await,
+            Err(error) => Err(error.into()),
+        };
+        match found {
             Ok(found) => {
                 self.give_back(lease);
                 self.same(found)

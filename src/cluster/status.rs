@@ -1,8 +1,9 @@
 //! What an API server says when it refuses: code, reason, kind, name and fields, and never its `message`.
 
 use super::error::Class;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use std::{fmt, time::Duration};
+use zeroize::Zeroizing;
 
 /// The longest time that an API server may ask us to stay away.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
@@ -26,6 +27,10 @@ pub struct Status {
     pub causes: Vec<Cause>,
     /// When to come back, at most five minutes.
     pub retry_after: Option<Duration>,
+    /// Whether our rights do not reach, and not a quota or a webhook refused.
+    pub lacks_right: bool,
+    /// The verb of the request, as RBAC calls it; empty in an `ERROR` event.
+    pub verb: &'static str,
 }
 
 /// One of `details.causes`, less its `message`.
@@ -37,13 +42,21 @@ pub struct Cause {
     pub field: String,
 }
 
-/// The wire form. It has no field for `message`, so no message can be kept by accident.
+/// The wire form. It has no field for the text of `message`, so no message can be kept by accident.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Wire {
     code: Option<u16>,
     reason: Option<String>,
     details: Option<Details>,
+    #[serde(rename = "message", deserialize_with = "tells_of_rights")]
+    lacks_right: bool,
+}
+
+/// Nothing else in a refusal tells missing rights (`User "x" cannot patch resource "secrets" …`) from a quota.
+fn tells_of_rights<'de, D: Deserializer<'de>>(message: D) -> Result<bool, D::Error> {
+    let message = Option::<String>::deserialize(message)?.map(Zeroizing::new);
+    Ok(message.is_some_and(|text| text.contains("is forbidden: User \"") && text.contains("\" cannot ")))
 }
 
 #[derive(Deserialize, Default)]
@@ -84,6 +97,8 @@ impl Status {
             name: word(details.name),
             causes: causes.map(|cause| Cause { reason: word(cause.reason), field: word(cause.field) }).collect(),
             retry_after: details.retry_after_seconds.map(|s| Duration::from_secs(s).min(LONGEST_RETRY_AFTER)),
+            lacks_right: wire.lacks_right,
+            verb: "",
         }
     }
 
@@ -127,6 +142,9 @@ impl fmt::Display for Status {
         for cause in &self.causes {
             write!(f, " [{} {}]", cause.reason, cause.field)?;
         }
+        if self.code == 403 && self.lacks_right && !self.verb.is_empty() {
+            write!(f, ": grant {} on {}", self.verb, self.kind)?;
+        }
         Ok(())
     }
 }
@@ -148,6 +166,19 @@ mod tests {
         );
         assert_eq!(status.to_string(), "422 Invalid kind secrets name tls [FieldValueInvalid data]");
         assert!(!format!("{status:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_right_that_is_missing_is_named_and_a_quota_is_not_taken_for_one() {
+        let forbidden = |why: &str| {
+            let body = format!(
+                r#"{{"reason":"Forbidden","details":{{"kind":"secrets"}},"message":"secrets is forbidden: {why}"}}"#
+            );
+            Status { verb: "patch", ..status(403, &body) }.to_string()
+        };
+        let rbac = r#"User \"bob\" cannot patch resource \"secrets\" in API group \"\" in the namespace \"web\""#;
+        assert_eq!(forbidden(rbac), "403 Forbidden kind secrets: grant patch on secrets");
+        assert_eq!(forbidden("exceeded quota: hunter2"), "403 Forbidden kind secrets");
     }
 
     #[test]

@@ -132,7 +132,8 @@ impl<T: DeserializeOwned + Send + 'static> Watch<T> {
         Self { events: Box::pin(events), version, selection, permits }
     }
 
-    /// The next event. Cancel-safe. After an error the next call waits (1 s, doubling to 60 s) and tries again.
+    /// The next event. Cancel-safe. After an error the next call waits (1 s, doubling to 60 s) and tries again; after a
+    /// denial it begins with a list.
     pub async fn next(&mut self) -> Result<Event<T>, Error> {
         let ended = || Err(Error::disconnected("the watch is over"));
         self.events.next().await.unwrap_or_else(ended)
@@ -259,7 +260,7 @@ impl<T: DeserializeOwned> Machine<T> {
                     return Ok(State::Watching(watching));
                 }
                 Line::Bookmark(version) => self.version.set(version.or_else(|| self.version.get())),
-                Line::Error(status) => return Err(Error::Status(status)),
+                Line::Error(status) => return Err(Error::Status(Box::new(status))),
             }
         }
         let left = watching.until.saturating_duration_since(Instant::now());
@@ -292,6 +293,10 @@ impl<T: DeserializeOwned> Machine<T> {
                 self.wait = Some(self.backoff.wait(fastrand::f64()));
             }
             return Ok(());
+        }
+        // Whoever is told of it concludes nothing more from what was listed, until a list is complete again.
+        if error.class() == Class::Denied {
+            self.version.set(None);
         }
         self.state = if self.version.get().is_some() { State::Idle } else { State::Begin };
         let wait = self.backoff.wait(fastrand::f64());

@@ -21,13 +21,15 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::watch,
+    sync::{oneshot, watch},
     time::{Instant, timeout},
 };
 
 const AGENT: HeaderValue = HeaderValue::from_static(concat!("towline/", env!("CARGO_PKG_VERSION")));
 /// The largest refusal that is read. A larger one keeps its code only.
 const REFUSAL_CAP: usize = 64 << 10;
+/// The label of the question who is there.
+const IDENTITY: &str = "identity";
 /// How long a broken answer waits for the news that its whole connection is lost.
 const NEWS: Duration = Duration::from_millis(100);
 
@@ -51,20 +53,38 @@ struct IdentifiedMeta {
 }
 
 impl Wire {
-    /// A new connection. Its first request is the question who is there.
+    /// A new connection. Its first request is the question who is there. An API server hangs up on whom it does not know,
+    /// so renewed credentials need another one.
     pub(super) async fn open(&self) -> Result<(Link, ClusterUid), Error> {
-        let credential = self.endpoint.login().credential().await?;
-        let fault = self.fault.clone();
-        let ended = move |why: String| set(&fault, Error::disconnected(why));
+        let login = self.endpoint.login();
+        let credential = login.credential().await?;
+        match self.open_as(&credential).await {
+            Err(Error::Status(status)) if status.code == 401 && login.is_renewable() => {
+                login.renew(&credential).await;
+                self.open_as(&login.credential().await?).await
+            }
+            opened => opened,
+        }
+    }
+
+    /// A link that is given up on the way takes no session with it.
+    async fn open_as(&self, credential: &Credential) -> Result<(Link, ClusterUid), Error> {
+        let (ended, end) = oneshot::channel();
         let mut link = Link::open(&self.endpoint, credential.identity.as_deref(), &self.tasks, ended).await?;
-        let uid = self.identify(&mut link).await?;
+        let uid = self.identify(&mut link, credential).await?;
+        let fault = self.fault.clone();
+        self.tasks.spawn(async move {
+            if let Ok(why) = end.await {
+                set(&fault, Error::disconnected(why));
+            }
+        });
         Ok((link, uid))
     }
 
     /// Asks who is at the other end.
-    pub(super) async fn identify(&self, link: &mut Link) -> Result<ClusterUid, Error> {
-        let call = Call { verb: "identity", ..Call::get(paths::IDENTITY).metadata_only() };
-        let response = self.ask(link, &call).await?;
+    pub(super) async fn identify(&self, link: &mut Link, credential: &Credential) -> Result<ClusterUid, Error> {
+        let call = Call { verb: IDENTITY, ..Call::get(paths::IDENTITY).metadata_only() };
+        let response = self.exchange(link, &call, credential).await?;
         let body = read_small(response.into_body(), call.patience).await;
         let body = body.ok_or(Error::Timeout { verb: call.verb, after: call.patience })?;
         let found: Identified = serde_json::from_slice(&body).map_err(|error| Error::decode(call.verb, &error))?;
@@ -106,7 +126,7 @@ impl Wire {
             Ok(None) => Err(self.broken(call.verb, "the connection is closed".to_owned()).await),
             Ok(Some(Err(error))) => Err(self.broken(call.verb, describe(&error)).await),
             Ok(Some(Ok(response))) if response.status().is_success() => Ok(response),
-            Ok(Some(Ok(response))) => Err(Error::Status(refusal(response, call.patience).await)),
+            Ok(Some(Ok(response))) => Err(Error::Status(Box::new(refusal(response, call).await))),
         }
     }
 
@@ -157,11 +177,12 @@ fn request(endpoint: &Endpoint, call: &Call, credential: &Credential, link: &Lin
     builder.body(body).map_err(|_| Error::Malformed { verb: call.verb })
 }
 
-async fn refusal(response: Response<Incoming>, patience: Duration) -> Status {
+async fn refusal(response: Response<Incoming>, call: &Call) -> Status {
     let code: StatusCode = response.status();
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let body = read_small(response.into_body(), patience).await.unwrap_or_default();
-    Status::parse(code.as_u16(), retry_after.as_deref(), &body)
+    let body = read_small(response.into_body(), call.patience).await.unwrap_or_default();
+    let verb = if call.verb == IDENTITY { "get" } else { call.verb };
+    Status { verb, ..Status::parse(code.as_u16(), retry_after.as_deref(), &body) }
 }
 
 async fn read_small(body: Incoming, patience: Duration) -> Option<Bytes> {

@@ -5,7 +5,7 @@ use super::{
     observed::{Observed, Observer, Standing},
     outcome::{Failure, Outcome},
     parcel::Parcel,
-    plan::Write,
+    plan::{self, Write},
     request::{self, Dropped, Keepsakes, KubedMarks},
 };
 use crate::{
@@ -140,7 +140,7 @@ impl Applier {
             Takeover::Overwrite => Dropped::default(),
         };
         let payload = &parcel.shipment.payload;
-        if payload.type_ != observed.type_ || (observed.immutable && payload.digest != observed.content) {
+        if plan::cannot_become(&observed, payload.type_.as_ref(), payload.digest) {
             self.replace(parcel, &observed, &dropped).await
         } else {
             self.update(parcel, &observed, &dropped).await

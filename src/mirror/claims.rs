@@ -50,6 +50,11 @@ impl Claims {
         self.by_target.get(target).map_or(&[], Vec::as_slice)
     }
 
+    /// The same key as it is in memory already, if the target is wanted.
+    pub fn shared(&self, target: &ObjectKey) -> Option<&ObjectKey> {
+        self.by_target.get_key_value(target).map(|(key, _)| key)
+    }
+
     /// All wanted targets.
     pub fn targets(&self) -> impl Iterator<Item = &ObjectKey> {
         self.by_target.keys()
@@ -64,7 +69,8 @@ impl Claims {
     pub fn set(&mut self, source: &ObjectKey, wants: Wants) -> Option<Wants> {
         let before = self.remove(source);
         for target in wants.desired.targets.keys() {
-            self.by_target.entry(target.clone()).or_default().push(source.clone());
+            // Nearly always one: a vector that grows by itself would make room for four.
+            self.by_target.entry(target.clone()).or_insert_with(|| Vec::with_capacity(1)).push(source.clone());
         }
         if wants.desired.by_namespaces {
             self.by_namespaces.insert(source.clone());

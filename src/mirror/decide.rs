@@ -34,7 +34,7 @@ pub struct Task {
     pub class: Option<Class>,
     /// Whether the type or immutable data must change, so that the object has to be made anew.
     pub anew: bool,
-    /// Whether the source was granted to overwrite what is there.
+    /// Whether what is there may be written over, so that it has to be read whole.
     pub overwrite: bool,
     /// Whether a copy in step with this source was here before.
     pub repair: bool,
@@ -71,7 +71,7 @@ impl Mirror {
         let owner = self.owner(key, &claim);
         self.tell_rivals(key, owner.as_ref());
         let history = self.histories.get(key).cloned().unwrap_or_default();
-        let observed = self.copies.get(key).or_else(|| self.occupants.get(key));
+        let observed = self.there(key);
         let situation = Situation {
             claim: &claim,
             observed,
@@ -176,7 +176,7 @@ impl Mirror {
     /// A TLS payload that is worse than it should be is copied where nothing better is, and told.
     fn tell_of_payload(&mut self, key: &ObjectKey, claim: &Claim) {
         let Claim::Wanted(Wanted { tls: Some(tls), kubed, .. }) = claim else { return };
-        let there = self.copies.get(key).or_else(|| self.occupants.get(key)).and_then(|observed| observed.tls);
+        let there = self.there(key).and_then(|observed| observed.tls);
         let detail = match (tls, there) {
             (Err(unsound), _) => format!("copied where no sound pair is: {unsound}"),
             (Ok(sound), Some(there)) if sound.not_after < there.not_after => {
@@ -214,12 +214,12 @@ impl Mirror {
     }
 
     fn last_manager(&self, key: &ObjectKey) -> Option<String> {
-        self.copies.get(key)?.last_manager.as_deref().map(str::to_owned)
+        self.copy(key)?.last_manager.as_deref().map(str::to_owned)
     }
 
     /// The source that a claim is about.
     fn owner(&self, key: &ObjectKey, claim: &Claim) -> Option<ObjectKey> {
-        let marked = || match &self.copies.get(key)?.standing {
+        let marked = || match &self.copy(key)?.standing {
             Standing::Ours(mark) => Some(mark.source.clone()),
             _ => None,
         };
@@ -233,7 +233,7 @@ impl Mirror {
     }
 
     fn task(&mut self, key: &ObjectKey, write: Write, claim: &Claim, owner: ObjectKey) -> Option<Task> {
-        let observed = self.copies.get(key).or_else(|| self.occupants.get(key)).cloned();
+        let observed = self.there(key).cloned();
         let source = self.sources.sources.get(&owner);
         let shipment = source.and_then(|source| source.shipment());
         let parcel = source.zip(shipment).zip(self.claims.wish(&owner, key)).map(|((source, shipment), wish)| {
@@ -247,7 +247,7 @@ impl Mirror {
             anew: wanted
                 .zip(observed.as_ref())
                 .is_some_and(|(wanted, observed)| super::plan::must_replace(wanted, observed)),
-            overwrite: wanted.is_some_and(|wanted| wanted.overwrite),
+            overwrite: wanted.is_some_and(|wanted| wanted.overwrite || !wanted.old_hubs.is_empty()),
             repair: wanted
                 .is_some_and(|wanted| self.histories.get(key).is_some_and(|history| history.has_written(wanted.whole))),
             since: source.map(|source| source.since),

@@ -19,13 +19,40 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Desired {
     /// The targets.
-    pub targets: BTreeMap<ObjectKey, Wish>,
+    pub targets: Targets,
     /// Copies that are neither wanted nor unwanted, because policy does not grant what the source asks for.
     pub kept: Kept,
     /// Privileged keys that no rule grants, with the rule that is missing.
     pub not_granted: BTreeMap<&'static str, String>,
     /// Whether the answer depends on which namespaces there are.
     pub by_namespaces: bool,
+}
+
+/// Targets in their order: nearly always one or a few, of which a map would take the room of eleven.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets(Box<[(ObjectKey, Wish)]>);
+
+impl Targets {
+    /// How a target is wanted.
+    pub fn get(&self, key: &ObjectKey) -> Option<&Wish> {
+        let index = self.0.binary_search_by(|(other, _)| other.cmp(key)).ok()?;
+        self.0.get(index).map(|(_, wish)| wish)
+    }
+
+    /// The targets.
+    pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.0.iter().map(|(key, _)| key)
+    }
+
+    /// The targets, and how each is wanted.
+    pub fn iter(&self) -> impl Iterator<Item = &(ObjectKey, Wish)> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// How a target is wanted.
@@ -88,20 +115,24 @@ pub struct View<'a> {
 
 /// What `source` wants, given what it asks for: by each name what policy lets that name have, together.
 pub fn desired(source: &Sender<'_>, intent: &Intent, view: View<'_>) -> Desired {
-    let mut desired = Desired::default();
+    let (mut desired, mut targets) = (Desired::default(), BTreeMap::new());
     for member in view.members {
-        let mut routing = Routing { source, intent, view, member, desired: Desired::default() };
+        let mut routing =
+            Routing { source, intent, view, member, targets: BTreeMap::new(), desired: Desired::default() };
         if view.local {
             routing.local_sync();
         } else {
             routing.kubed_contexts();
             routing.followers();
         }
-        routing.finish().join(&mut desired);
+        routing.finish();
+        join(routing.targets, &mut targets);
+        desired.take_in(routing.desired);
         if view.local {
             break;
         }
     }
+    desired.targets = Targets(targets.into_iter().collect());
     desired
 }
 
@@ -111,25 +142,30 @@ struct Routing<'a> {
     intent: &'a Intent,
     view: View<'a>,
     member: &'a Member,
+    targets: BTreeMap<ObjectKey, Wish>,
     desired: Desired,
 }
 
+/// Adds what one more name leads to: permissions add up, and the first name in byte order is remembered.
+fn join(targets: BTreeMap<ObjectKey, Wish>, all: &mut BTreeMap<ObjectKey, Wish>) {
+    for (key, wish) in targets {
+        let held = all.entry(key).or_insert_with(|| wish.clone());
+        held.overwrite |= wish.overwrite;
+        held.create_namespace |= wish.create_namespace;
+        if wish.via < held.via {
+            held.via = wish.via;
+        }
+    }
+}
+
 impl Desired {
-    /// Adds what one more name leads to: permissions add up, and the first name in byte order is remembered.
-    fn join(self, all: &mut Self) {
-        for (key, wish) in self.targets {
-            let held = all.targets.entry(key).or_insert_with(|| wish.clone());
-            held.overwrite |= wish.overwrite;
-            held.create_namespace |= wish.create_namespace;
-            if wish.via < held.via {
-                held.via = wish.via;
-            }
+    /// Adds all but the targets.
+    fn take_in(&mut self, other: Self) {
+        self.kept = std::mem::take(&mut self.kept).and(other.kept);
+        for (key, rule) in other.not_granted {
+            self.not_granted.entry(key).or_insert(rule);
         }
-        all.kept = std::mem::take(&mut all.kept).and(self.kept);
-        for (key, rule) in self.not_granted {
-            all.not_granted.entry(key).or_insert(rule);
-        }
-        all.by_namespaces |= self.by_namespaces;
+        self.by_namespaces |= other.by_namespaces;
     }
 }
 
@@ -138,9 +174,9 @@ impl Desired {
 enum Reach {
     /// By one of kubed's keys: needs no rule.
     Kubed,
-    /// By Towline's keys, same-named or the context's namespace: needs a rule only where base routes are closed or the
+    /// By this key, into the same-named or the context's namespace: needs a rule only where base routes are closed or the
     /// namespace is protected.
-    Base,
+    Base(&'static str),
     /// By a privileged key: always needs a rule.
     Privileged,
 }
@@ -165,7 +201,8 @@ impl Routing<'_> {
 
     fn kubed_contexts(&mut self) {
         if self.intent.sync_contexts.contains(&self.member.name) {
-            self.want(&self.base_namespace(), if self.member.policy.base_routes { Reach::Kubed } else { Reach::Base });
+            let closed = Reach::Base(annotations::SYNC_CONTEXTS);
+            self.want(&self.base_namespace(), if self.member.policy.base_routes { Reach::Kubed } else { closed });
         }
     }
 
@@ -179,7 +216,8 @@ impl Routing<'_> {
             return;
         }
         if self.intent.target_namespaces.is_none() && self.intent.target_namespace_selector.is_none() {
-            return self.want(&self.base_namespace(), Reach::Base);
+            let key = if by_name { annotations::FOLLOWERS } else { annotations::FOLLOWER_SELECTOR };
+            return self.want(&self.base_namespace(), Reach::Base(key));
         }
         self.named_namespaces();
         self.matching_namespaces();
@@ -245,8 +283,11 @@ impl Routing<'_> {
         }
         let grant = self.granted(namespace);
         let open = self.member.policy.base_routes && !self.view.protected.contains(namespace);
-        if reach == Reach::Base && !open && !self.may_reach(namespace) {
-            return;
+        if let Reach::Base(key) = reach
+            && !open
+            && !self.may_reach(namespace)
+        {
+            return self.refuse(key, namespace, &[]);
         }
         let allows = |permission| grant.as_ref().is_some_and(|grant| grant.allow.contains(&permission));
         let renamed = self.target_name() != self.source.name;
@@ -269,7 +310,7 @@ impl Routing<'_> {
         };
         let name = self.target_name().clone();
         let key = ObjectKey { kind: self.source.kind, namespace: namespace.clone(), name };
-        self.desired.targets.insert(key, wish);
+        self.targets.insert(key, wish);
     }
 
     fn keep(&mut self, namespace: Namespace) {
@@ -303,14 +344,13 @@ impl Routing<'_> {
     }
 
     /// A source of which nothing is granted by this name keeps what it has.
-    fn finish(mut self) -> Desired {
-        if matches!(self.desired.kept, Kept::In(_)) && self.desired.targets.is_empty() {
+    fn finish(&mut self) {
+        if matches!(self.desired.kept, Kept::In(_)) && self.targets.is_empty() {
             self.desired.kept = Kept::All;
         }
         if self.desired.kept == Kept::All {
-            self.desired.targets.clear();
+            self.targets.clear();
         }
-        self.desired
     }
 }
 

@@ -139,7 +139,9 @@ impl Fleet {
         loop {
             let leaving = self.names.values().filter_map(|known| known.leaves).min();
             let wake = leaving.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
+            // In this order: the workers are told to stop with the fleet, and one that ends first has not ended by itself.
             tokio::select! {
+                biased;
                 () = self.stop.cancelled() => break,
                 Ok(()) = self.feeds.catalog.changed() => self.take_catalog(),
                 Some(moved) = self.moved.1.recv() => self.take_moved(&moved),
@@ -278,6 +280,7 @@ impl Fleet {
         for (uid, orders) in groups {
             self.order(uid, orders);
         }
+        self.close_spare();
         self.publish_directory();
     }
 
@@ -334,6 +337,16 @@ impl Fleet {
             }
         });
         self.workers.insert(uid, Handle { orders, inquiries, stop });
+    }
+
+    /// A worker has its own connection, and nobody needs one to the management cluster: an open one costs both sides.
+    fn close_spare(&mut self) {
+        for known in self.names.values_mut() {
+            let served = known.uid.as_ref().is_some_and(|uid| self.workers.contains_key(uid));
+            if known.skipped || served {
+                known.session = None;
+            }
+        }
     }
 
     fn skip_hub(&mut self) {

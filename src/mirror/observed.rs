@@ -93,6 +93,8 @@ pub struct Foreign {
     pub untouchable: bool,
     /// It was ours until somebody removed the label.
     pub taken_over: bool,
+    /// The other hub whose copy it is, if its mark fits the place.
+    pub copy_of: Option<ClusterUid>,
     /// kubed's mark.
     pub kubed: Option<KubedOrigin>,
     /// Names of its labels.
@@ -178,11 +180,11 @@ impl Observer {
             MarkStanding::Ours(mark) => Standing::Ours(compact(mark, &key)),
             MarkStanding::Damaged(_) => Standing::Damaged,
             MarkStanding::Stray => Standing::Stray,
-            MarkStanding::Foreign => Standing::Foreign(Box::new(self.foreign(meta))),
+            MarkStanding::Foreign => Standing::Foreign(Box::new(self.foreign(&key, meta))),
         }
     }
 
-    fn foreign(&self, meta: &Meta) -> Foreign {
+    fn foreign(&self, key: &ObjectKey, meta: &Meta) -> Foreign {
         let other_hubs = meta.labels.contains_key(mark::ORIGIN);
         let taken_over = !other_hubs && meta.annotations.contains_key(mark::SOURCE);
         let is_source =
@@ -190,6 +192,7 @@ impl Observer {
         Foreign {
             untouchable: other_hubs || taken_over || is_source,
             taken_over,
+            copy_of: self.other_hub(key, meta),
             kubed: KubedOrigin::read(
                 |key| meta.labels.get(key).map(String::as_str),
                 meta.annotation(mark::KUBED_ORIGIN),
@@ -197,6 +200,16 @@ impl Observer {
             labels: meta.labels.keys().cloned().collect(),
             annotations: meta.annotations.keys().cloned().collect(),
         }
+    }
+}
+
+impl Observer {
+    /// The other hub whose copy this is.
+    fn other_hub(&self, key: &ObjectKey, meta: &Meta) -> Option<ClusterUid> {
+        let origin = meta.labels.get(mark::ORIGIN)?.as_str();
+        let hub = ClusterUid::from(origin);
+        let standing = mark::standing(&hub, &self.cluster, key, Some(origin), meta.annotation(mark::SOURCE));
+        matches!(standing, MarkStanding::Ours(_)).then_some(hub)
     }
 }
 

@@ -60,6 +60,7 @@ const RACES_AT_ONCE: u32 = 3;
 const SOON: Duration = Duration::from_secs(1);
 /// A follower cannot ask for more, by mistake or malice.
 const LONGEST_THROTTLE: Duration = Duration::from_secs(300);
+const LOST_AGAIN: Duration = Duration::from_millis(200);
 const REFUSED_AGAIN: Duration = Duration::from_secs(10);
 
 impl Mirror {
@@ -170,7 +171,8 @@ impl Mirror {
         let (key, random) = (&task.key, self.random.f64());
         let history = self.histories.entry(key.clone()).or_default();
         let (state, when) = match failure {
-            Failure::Lost => return self.queue.push(key.clone(), super::queue::Priority::Live),
+            // Not at once: until the worker notices, every attempt would fail at once, too.
+            Failure::Lost => return self.queue.push_at(key.clone(), now + LOST_AGAIN),
             Failure::Refused => (State::Refused, history.failed(REFUSED_AGAIN, SLOWEST, now, random)),
             Failure::NoNamespace => (State::Waiting, history.failed(LOOK_AGAIN, SLOWEST, now, random)),
             Failure::Transient => (meanwhile(task.write), history.failed(SOON, SLOWEST, now, random)),

@@ -20,7 +20,7 @@ const LATE_SUCCESSOR: Duration = Duration::from_secs(60);
 impl Mirror {
     /// Who wants what at a target.
     pub(super) fn claim(&mut self, key: &ObjectKey, now: Instant) -> Claim {
-        let mark = match self.copies.get(key).map(|observed| &observed.standing) {
+        let mark = match self.copy(key).map(|observed| &observed.standing) {
             Some(Standing::Ours(mark)) => mark.clone(),
             _ => {
                 self.deletions.wanted(key);
@@ -79,7 +79,7 @@ impl Mirror {
         if self.roster.unanswered.contains(&mark.follower) || !self.lists.are_settled() {
             return Claim::Undecided(State::Waiting);
         }
-        let Some(uid) = self.copies.get(key).map(|observed| observed.uid.clone()) else { return Claim::Nobody };
+        let Some(uid) = self.copy(key).map(|observed| observed.uid.clone()) else { return Claim::Nobody };
         let class = self.class(key, &mark.source);
         let due = self.deletions.due(class, mark.delay, now);
         self.deletions.unwanted(key, Pending { class, due, source: mark.source.clone(), uid, held: None });
@@ -114,7 +114,7 @@ impl Mirror {
 
     fn has_arrived(&self, source: &ObjectKey, target: &ObjectKey) -> bool {
         let is_its = |observed: &Observed| matches!(&observed.standing, Standing::Ours(mark) if mark.source == *source);
-        self.states.get(target) == Some(&State::InStep) && self.copies.get(target).is_some_and(is_its)
+        self.states.get(target) == Some(&State::InStep) && self.copy(target).is_some_and(is_its)
     }
 
     /// Whether a source that shows no wish for a target can be taken at its word.
@@ -141,7 +141,7 @@ impl Mirror {
             tls: payload.tls.filter(|_| shipment.intent.validate),
             overwrite: wish.overwrite,
             create_namespace: wish.create_namespace && self.may_make_at(&key.namespace).is_none_or(|when| when <= now),
-            renamed: self.copies.get(key).is_some_and(|observed| match &observed.standing {
+            renamed: self.copy(key).is_some_and(|observed| match &observed.standing {
                 Standing::Ours(mark) => is_renamed(mark),
                 _ => false,
             }),
@@ -150,6 +150,7 @@ impl Mirror {
                 uid: (self.settings.adoption == AdoptBy::Uid).then(|| source.uid.clone()),
                 cluster: self.settings.sender.cluster_name.clone(),
             },
+            old_hubs: self.old_hubs.clone(),
         }))
     }
 

@@ -8,13 +8,17 @@ use super::{
     observed::{Observed, Standing},
 };
 use crate::{
-    api::{annotations::DeletionPolicy, key::ObjectKey, names::Uid},
+    api::{
+        annotations::DeletionPolicy,
+        key::ObjectKey,
+        names::{ClusterUid, Uid},
+    },
     object::{
         digest::{Digest, OPAQUE},
         tls::{Sound, Unsound},
     },
 };
-use std::{fmt, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Instant};
 
 /// What is to be done about a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +40,7 @@ pub enum Write {
     Update,
     /// DELETE and POST, after a dry run.
     Replace,
-    /// Update or Replace of kubed's copy of this source.
+    /// Update or Replace of kubed's copy of this source, or of a copy of a hub that this one replaces.
     Adopt,
     /// Update or Replace of an object that Towline did not make.
     Overwrite,
@@ -178,6 +182,8 @@ pub struct Wanted {
     pub renamed: bool,
     /// For kubed's mark: the source itself and the name of the management cluster.
     pub kubed: Adoption,
+    /// `--adopt-origin`: hubs whose copies are taken over.
+    pub old_hubs: Arc<BTreeSet<ClusterUid>>,
 }
 
 /// What kubed's mark must say for its copy to be adopted.
@@ -278,17 +284,26 @@ fn displace(situation: &Situation<'_>, wanted: &Wanted, observed: &Observed) -> 
 fn write_over(wanted: &Wanted, standing: &Standing) -> Result<Write, State> {
     match standing {
         Standing::Foreign(foreign) if foreign.taken_over => Err(State::TakenOver),
+        Standing::Foreign(foreign) if foreign.copy_of.as_ref().is_some_and(|hub| wanted.old_hubs.contains(hub)) => {
+            Ok(Write::Adopt)
+        }
         Standing::Foreign(foreign) if foreign.untouchable => Err(State::Conflict),
         Standing::Foreign(foreign) if adopts(wanted, foreign) => Ok(Write::Adopt),
-        _ if wanted.overwrite => Ok(Write::Overwrite),
+        Standing::Foreign(_) if wanted.overwrite => Ok(Write::Overwrite),
+        // A clone of a copy is somebody's on purpose: a follower's own kubed makes such, and would make it again.
         _ => Err(State::Conflict),
     }
 }
 
 /// Type and immutable content cannot be changed in place.
 pub fn must_replace(wanted: &Wanted, observed: &Observed) -> bool {
-    let type_of = |type_: &Option<Arc<str>>| type_.clone().unwrap_or_else(|| OPAQUE.into());
-    type_of(&wanted.type_) != type_of(&observed.type_) || (observed.immutable && wanted.content != observed.content)
+    cannot_become(observed, wanted.type_.as_ref(), wanted.content)
+}
+
+/// Whether an object cannot be given this type and content in place.
+pub fn cannot_become(observed: &Observed, type_: Option<&Arc<str>>, content: Digest) -> bool {
+    let name = |type_: Option<&Arc<str>>| type_.map_or(OPAQUE, |type_| &**type_).to_owned();
+    name(type_) != name(observed.type_.as_ref()) || (observed.immutable && content != observed.content)
 }
 
 fn unless_contested(situation: &Situation<'_>, wanted: &Wanted, write: Write) -> Action {

@@ -28,6 +28,9 @@ pub struct Queue {
     due: BTreeMap<ObjectKey, Instant>,
 }
 
+/// Room that an empty lane keeps.
+const SHORT: usize = 32;
+
 impl Queue {
     /// Makes a key due now. One that is running becomes due again when it is done.
     pub fn push(&mut self, key: ObjectKey, priority: Priority) {
@@ -108,6 +111,8 @@ impl Queue {
                 return Some(key);
             }
         }
+        // The start-up list was long; what follows is not.
+        lane.shrink_to(SHORT);
         None
     }
 }

@@ -166,11 +166,21 @@ impl Mirror {
         self.note_refusals(key, before.as_ref());
         let Some(before) = before else { return };
         self.remember_causes(key, &before, cause);
+        self.forget_occupants(key, &before);
         if !Arc::ptr_eq(&before.shipment, shipment) {
             let targets: Vec<ObjectKey> = self.targets_of(key).cloned().collect();
             for target in targets {
                 self.histories.get_mut(&target).into_iter().for_each(History::forgive);
             }
+        }
+    }
+
+    /// Of what may not be written over, only the metadata was read: with a new grant it is looked at anew.
+    fn forget_occupants(&mut self, key: &ObjectKey, before: &Wants) {
+        let Some(after) = self.claims.of(key) else { return };
+        let was_granted = |target| before.desired.targets.get(target).is_some_and(|wish| wish.overwrite);
+        for (target, _) in after.desired.targets.iter().filter(|(key, wish)| wish.overwrite && !was_granted(key)) {
+            self.occupants.remove(target);
         }
     }
 
@@ -182,7 +192,7 @@ impl Mirror {
     pub(super) fn index(&mut self, source: &ObjectKey, key: &ObjectKey) {
         let is_copy =
             |observed: &Observed| matches!(&observed.standing, Standing::Ours(mark) if mark.source == *source);
-        if self.copies.get(key).is_some_and(is_copy) && self.claims.wish(source, key).is_none() {
+        if self.copy(key).is_some_and(is_copy) && self.claims.wish(source, key).is_none() {
             self.unclaimed.add(source, key);
         } else {
             self.unclaimed.remove(source, key);
@@ -216,7 +226,7 @@ impl Mirror {
             (None, _) => Class::Unwitnessed,
         };
         for target in before.desired.targets.keys() {
-            if after.is_some_and(|after| after.desired.targets.contains_key(target)) {
+            if after.is_some_and(|after| after.desired.targets.get(target).is_some()) {
                 self.causes.remove(target);
             } else {
                 self.causes.insert(target.clone(), (source.clone(), class));
@@ -239,12 +249,8 @@ impl Mirror {
     }
 }
 
-/// The lists on whose word copies may be deleted.
-fn concludable(snapshot: &Snapshot) -> BTreeSet<&Scope> {
-    snapshot
-        .scopes
-        .iter()
-        .filter(|(_, progress)| progress.listed && progress.unread == 0)
-        .map(|(scope, _)| scope)
-        .collect()
+/// On whose word copies may be deleted: the lists that were read, and the places of which not all is known.
+fn concludable(snapshot: &Snapshot) -> (BTreeSet<&Scope>, BTreeSet<&(Kind, Namespace)>) {
+    let listed = snapshot.scopes.iter().filter(|(_, progress)| progress.listed).map(|(scope, _)| scope);
+    (listed.collect(), snapshot.unread.keys().collect())
 }

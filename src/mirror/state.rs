@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::{
         key::ObjectKey,
-        names::{FollowerName, Namespace, ResourceVersion, Uid},
+        names::{ClusterUid, FollowerName, Namespace, ResourceVersion, Uid},
         patterns::Patterns,
     },
     follower::member::Member,
@@ -75,7 +75,8 @@ pub struct Mirror {
     pub(super) sources: Snapshot,
     pub(super) namespaces: Namespaces,
     /// Objects with our label that are copies, or damaged ones.
-    pub(super) copies: BTreeMap<ObjectKey, Observed>,
+    /// (Boxed: a map's nodes are half empty.)
+    pub(super) copies: BTreeMap<ObjectKey, Box<Observed>>,
     /// Objects that are not ours, where a copy is wanted: found by GET, not watched.
     pub(super) occupants: BTreeMap<ObjectKey, Observed>,
     pub(super) claims: Claims,
@@ -95,6 +96,7 @@ pub struct Mirror {
     pub(super) notes: Vec<Note>,
     pub(super) namespaces_made: HashMap<Namespace, Instant>,
     pub(super) random: fastrand::Rng,
+    pub(super) old_hubs: Arc<BTreeSet<ClusterUid>>,
     pub(super) lists: Lists,
     /// When stale histories were dropped last.
     pub(super) swept: Option<Instant>,
@@ -136,6 +138,7 @@ impl Mirror {
             notes: Vec::new(),
             namespaces_made: HashMap::new(),
             random: fastrand::Rng::with_seed(seed),
+            old_hubs: Arc::default(),
             lists: Lists::new(scopes),
             swept: None,
         }
@@ -192,7 +195,7 @@ impl Mirror {
         if self.queue.is_running(key) {
             self.gone_meanwhile.insert(key.clone(), uid.clone());
         }
-        if self.copies.get(key).is_some_and(|observed| observed.uid == *uid) {
+        if self.copy(key).is_some_and(|observed| observed.uid == *uid) {
             self.copy_lost(key);
         }
         if self.occupants.get(key).is_some_and(|observed| observed.uid == *uid) {
@@ -205,6 +208,11 @@ impl Mirror {
     pub fn approve(&mut self, approved: BTreeSet<String>) {
         self.deletions.approve(approved);
         self.push_unwanted();
+    }
+
+    /// `--adopt-origin`: hubs that this one replaces. Their copies are taken over where they are wanted, and never deleted.
+    pub fn adopt_from(&mut self, hubs: Arc<BTreeSet<ClusterUid>>) {
+        self.old_hubs = hubs;
     }
 
     /// How many strays there are.
@@ -236,6 +244,7 @@ impl Mirror {
 
     /// Stores a copy, sharing the names that are already in memory.
     fn put(&mut self, key: ObjectKey, mut observed: Observed) {
+        let key = self.claims.shared(&key).cloned().unwrap_or(key);
         if let Standing::Ours(mark) = &mut observed.standing {
             let member = self.roster.members.iter().find(|member| member.name == mark.follower);
             mark.follower = member.map_or_else(|| mark.follower.clone(), |member| member.name.clone());
@@ -244,9 +253,18 @@ impl Mirror {
         }
         self.was_changed(&key);
         self.occupants.remove(&key);
-        let before = self.copies.insert(key.clone(), observed);
-        self.reindex(&key, before.as_ref());
+        let before = self.copies.insert(key.clone(), Box::new(observed));
+        self.reindex(&key, before.as_deref());
         self.touched(&key);
+    }
+
+    pub(super) fn copy(&self, key: &ObjectKey) -> Option<&Observed> {
+        self.copies.get(key).map(|observed| &**observed)
+    }
+
+    /// A copy, or what is in the way.
+    pub(super) fn there(&self, key: &ObjectKey) -> Option<&Observed> {
+        self.copy(key).or_else(|| self.occupants.get(key))
     }
 
     /// A copy is gone, or is not ours any more.
@@ -261,9 +279,9 @@ impl Mirror {
     /// Somebody changed or deleted a copy that was in step: whatever follows is a repair.
     fn was_changed(&mut self, key: &ObjectKey) {
         if self.states.get(key) == Some(&State::InStep)
-            && let Some(observed) = self.copies.get(key)
+            && let Some(whole) = self.copy(key).map(|observed| observed.whole)
         {
-            self.histories.entry(key.clone()).or_default().was_in_step(observed.whole);
+            self.histories.entry(key.clone()).or_default().was_in_step(whole);
         }
     }
 
@@ -272,7 +290,7 @@ impl Mirror {
             Some(Standing::Ours(mark)) => Some(mark.source.clone()),
             _ => None,
         };
-        let sources = [source(before), source(self.copies.get(key))];
+        let sources = [source(before), source(self.copy(key))];
         sources.iter().flatten().for_each(|source| self.index(source, key));
     }
 
@@ -289,7 +307,7 @@ impl Mirror {
 
     /// State only moves to a higher version, also from one uid to another: versions are the whole API server's.
     fn is_news(&self, key: &ObjectKey, observed: &Observed) -> bool {
-        self.copies.get(key).is_none_or(|known| is_newer(&observed.version, &known.version))
+        self.copy(key).is_none_or(|known| is_newer(&observed.version, &known.version))
     }
 
     /// The slot changed: whatever failed may be tried again at once.

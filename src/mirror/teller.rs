@@ -7,7 +7,7 @@ use super::{
     deletion::Class,
     inquiry::counts,
     observed::Standing,
-    outcome::Outcome,
+    outcome::{Failure, Outcome},
     plan::{State, Write},
     report::Row,
     state::{Mirror, Note, Settings},
@@ -78,6 +78,7 @@ impl Telling {
             pending_since: None,
             planned: BTreeMap::new(),
             denied: None,
+            refusals: BTreeMap::new(),
         }
     }
 }
@@ -94,6 +95,8 @@ pub struct Teller {
     /// What a dry run would have written.
     planned: BTreeMap<ObjectKey, Row>,
     denied: Option<String>,
+    /// Why a target was refused, for the event that comes of it.
+    refusals: BTreeMap<ObjectKey, String>,
 }
 
 impl Teller {
@@ -166,6 +169,7 @@ impl Teller {
             return;
         }
         let Some(result) = result(applied) else { return };
+        self.remember_refusal(task, applied);
         let row = self.row(task, applied, result);
         if self.telling.mode == Mode::DryRun {
             if self.planned.insert(task.key.clone(), row).is_none() {
@@ -192,6 +196,17 @@ impl Teller {
         .log();
         if let Some(audit) = &self.telling.audit {
             audit.record(&row);
+        }
+    }
+
+    fn remember_refusal(&mut self, task: &Task, applied: &Applied) {
+        match (&applied.outcome, &applied.error) {
+            (Outcome::Failed(Failure::Refused), Some(error)) => {
+                self.refusals.insert(task.key.clone(), error.to_string());
+            }
+            _ => {
+                self.refusals.remove(&task.key);
+            }
         }
     }
 
@@ -296,13 +311,14 @@ impl Teller {
             State::DeletionHeld => (Tone::Warning, "DeletionsHeld"),
             state => (Tone::Warning, state.as_str()),
         };
+        let refusal = self.refusals.get(&note.target).filter(|_| note.state == State::Refused);
         self.telling.notices.send(Notice {
             source: object_ref(source),
             reason,
             tone,
             follower: Some(self.follower.to_string()),
             target: format!("{}/{}", note.target.namespace, note.target.name),
-            detail: note.detail,
+            detail: note.detail.or_else(|| refusal.cloned()),
         });
     }
 

@@ -1,13 +1,14 @@
 //! The worker of one follower: it owns the mirror's state, feeds it what it sees, and does what it decides. Nothing in it
 //! waits for another follower.
 
+mod line;
 mod sight;
 
 use super::{
     apply::{Applied, Applier, Mode},
     decide::Task,
     dial::{Dial, Route},
-    feed::{Breadth, Feed, Seen},
+    feed::{Breadth, Feed},
     inquiry::{Circumstances, Inquiry},
     namespaces::Visible,
     outcome::{Failure, Outcome},
@@ -26,6 +27,7 @@ use crate::{
     source::Snapshot,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use line::{Line, Rung, Up};
 use sight::NamespaceRelist;
 use std::{
     collections::BTreeSet,
@@ -74,6 +76,8 @@ pub struct Shared {
     pub kubed_marks: KubedMarks,
     /// Whether writes are sent.
     pub mode: Mode,
+    /// `--adopt-origin`: management clusters that this one replaces.
+    pub old_hubs: Arc<BTreeSet<ClusterUid>>,
     /// `--qps` and `--burst`: writes per second and follower, if limited.
     pub rate: Option<Rate>,
     /// Namespaces to fall back to where the rights do not reach the whole cluster.
@@ -109,30 +113,6 @@ pub struct Worker {
     problem: Option<String>,
 }
 
-/// The connection.
-enum Line {
-    /// None yet: this is on its way.
-    Dialing(BoxFuture<'static, Result<Session, Error>>),
-    /// None could be had: the next attempt waits.
-    Resting(tokio::time::Instant),
-    /// Up.
-    Up(Box<Up>),
-}
-
-struct Up {
-    session: Session,
-    feed: Feed,
-    applier: Applier,
-}
-
-/// What happened on the line.
-enum Rung {
-    Dialed(Result<Session, Error>),
-    Rested,
-    Closed(Error),
-    Seen(Seen),
-}
-
 /// How a worker is put together.
 pub struct Parts {
     /// What shapes the mirror.
@@ -156,7 +136,8 @@ impl Worker {
     pub fn new(parts: Parts) -> Self {
         let Parts { settings, shared, inputs, inquiries, moved, teller, session } = parts;
         let breadth = Breadth::Cluster;
-        let mirror = Mirror::new(settings.clone(), breadth.scopes(), Visible::None, fastrand::u64(..));
+        let mut mirror = Mirror::new(settings.clone(), breadth.scopes(), Visible::None, fastrand::u64(..));
+        mirror.adopt_from(shared.old_hubs.clone());
         let (dial, line) = match session {
             Some((name, session)) => (Dial::at(name), Line::Dialing(async { Ok(session) }.boxed())),
             None => (Dial::default(), Line::Resting(tokio::time::Instant::now())),
@@ -236,19 +217,22 @@ impl Worker {
         let orders = self.inputs.orders.borrow_and_update().clone();
         self.teller.rename(orders.roster.members.first().map(|member| member.name.clone()));
         self.mirror.roster_changed(orders.roster);
+        self.follow_names();
         if self.dial.set_routes(orders.routes) {
             self.hang_up();
             self.redial();
         }
     }
 
-    /// Starts whatever is due, as far as there is a connection and everything is known.
+    /// Whether a task could be started: there is a connection, everything is known, and there is room.
+    fn can_start(&self) -> bool {
+        matches!(self.line, Line::Up(_)) && self.namespaces.is_settled(&self.breadth) && self.running.len() < AT_ONCE
+    }
+
+    /// Starts whatever is due.
     fn pump(&mut self) {
-        let Line::Up(up) = &self.line else { return };
-        if !self.namespaces.is_settled(&self.breadth) {
-            return;
-        }
-        while self.running.len() < AT_ONCE {
+        while self.can_start() {
+            let Line::Up(up) = &self.line else { return };
             let now = Instant::now();
             if self.rate.as_mut().is_some_and(|rate| rate.next(now).is_some_and(|when| when > now)) {
                 return;
@@ -269,10 +253,10 @@ impl Worker {
     }
 
     fn wake(&self) -> tokio::time::Instant {
-        let far = Instant::now() + Duration::from_secs(3600);
-        let due = self.mirror.next_wake().unwrap_or(far);
-        let rate = self.rate.as_ref().and_then(|rate| rate.next(Instant::now()));
-        due.min(rate.unwrap_or(far)).min(self.teller.due().unwrap_or(far)).into()
+        let now = Instant::now();
+        let work = self.can_start().then(|| wake_for_work(self.mirror.next_wake(), self.rate.as_ref(), now)).flatten();
+        let wake = work.into_iter().chain(self.teller.due()).min();
+        wake.unwrap_or(now + Duration::from_secs(3600)).into()
     }
 
     fn finished(&mut self, task: &Task, applied: Applied) {
@@ -374,22 +358,24 @@ impl Worker {
     }
 }
 
-impl Line {
-    async fn next(&mut self) -> Rung {
-        match self {
-            Self::Dialing(call) => Rung::Dialed(call.await),
-            Self::Resting(until) => {
-                sleep_until(*until).await;
-                Rung::Rested
-            }
-            Self::Up(up) => {
-                let Up { session, feed, .. } = &mut **up;
-                tokio::select! {
-                    biased;
-                    error = session.closed() => Rung::Closed(error),
-                    seen = feed.next() => Rung::Seen(seen),
-                }
-            }
-        }
+/// When a task can be started that could not before. What is due while the rate allows nothing must not wake the worker: it
+/// would at once, again and again.
+fn wake_for_work(due: Option<Instant>, rate: Option<&Rate>, now: Instant) -> Option<Instant> {
+    rate.and_then(|rate| rate.next(now)).or(due)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_due_does_not_wake_a_worker_that_may_not_write_yet() {
+        let now = Instant::now();
+        let mut rate = Rate::new(1.0, 1);
+        assert_eq!(wake_for_work(Some(now), Some(&rate), now), Some(now));
+        rate.take(now);
+        let wake = wake_for_work(Some(now), Some(&rate), now).unwrap();
+        assert!(wake > now + Duration::from_millis(900), "spins until then");
+        assert_eq!(wake_for_work(None, None, now), None);
     }
 }

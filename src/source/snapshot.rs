@@ -45,8 +45,6 @@ pub enum Reading {
 pub struct Progress {
     /// Listed, and watched since.
     pub listed: bool,
-    /// Annotated objects whose content is not known.
-    pub unread: usize,
 }
 
 /// All sources at one moment.
@@ -58,6 +56,8 @@ pub struct Snapshot {
     pub farewells: OrdMap<ObjectKey, Farewell>,
     /// The lists in scope.
     pub scopes: OrdMap<Scope, Progress>,
+    /// How many annotated objects there are whose content is not known, where there are any.
+    pub unread: OrdMap<(Kind, Namespace), usize>,
     /// Labels of the management cluster's namespaces, if policy asks for them.
     pub namespace_labels: OrdMap<Namespace, Arc<BTreeMap<String, String>>>,
 }
@@ -68,14 +68,16 @@ impl Snapshot {
         let scope = |namespace| self.scopes.get(&Scope { kind: key.kind, namespace });
         match scope(Some(key.namespace.clone())).or_else(|| scope(None)) {
             None => Reading::OutOfScope,
-            Some(Progress { listed: true, unread: 0 }) => Reading::Complete,
+            Some(Progress { listed: true }) if !self.unread.contains_key(&(key.kind, key.namespace.clone())) => {
+                Reading::Complete
+            }
             Some(_) => Reading::Incomplete,
         }
     }
 
     /// Whether every list in scope was read once and every source in them fetched.
     pub fn is_complete(&self) -> bool {
-        self.scopes.values().all(|progress| progress.listed && progress.unread == 0)
+        self.scopes.values().all(|progress| progress.listed) && self.unread.is_empty()
     }
 
     /// Whether nothing has changed (by the identity of the maps, not by their content).
@@ -83,6 +85,7 @@ impl Snapshot {
         self.sources.ptr_eq(&other.sources)
             && self.farewells.ptr_eq(&other.farewells)
             && self.scopes.ptr_eq(&other.scopes)
+            && self.unread.ptr_eq(&other.unread)
             && self.namespace_labels.ptr_eq(&other.namespace_labels)
     }
 

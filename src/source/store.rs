@@ -235,11 +235,16 @@ impl Store {
     fn count_unread(&mut self, key: &ObjectKey, before: Option<&Source>, now: Option<&Source>) {
         let count = |source: Option<&Source>| usize::from(source.is_some_and(is_unread));
         let (before, now) = (count(before), count(now));
-        let scopes: Vec<Scope> = self.snapshot.scopes.keys().filter(|scope| covers(scope, key)).cloned().collect();
-        for scope in scopes {
-            self.progress(&scope, |progress| {
-                progress.unread = progress.unread.saturating_add(now).saturating_sub(before);
-            });
+        let place = (key.kind, key.namespace.clone());
+        let held = self.snapshot.unread.get(&place).copied().unwrap_or_default();
+        match held.saturating_add(now).saturating_sub(before) {
+            count if count == held => {}
+            0 => {
+                self.snapshot.unread.remove(&place);
+            }
+            count => {
+                self.snapshot.unread.insert(place, count);
+            }
         }
     }
 
@@ -270,3 +275,6 @@ fn read_annotations(annotations: &Values) -> BTreeMap<String, String> {
     let read = annotations.iter().filter(|(key, _)| annotations::is_read(key));
     read.map(|(key, value)| (key.to_string(), value.reveal().to_owned())).collect()
 }
+
+#[cfg(test)]
+mod tests;

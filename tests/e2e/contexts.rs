@@ -155,11 +155,14 @@ async fn a_truncated_kubeconfig_leaves_the_last_good_one_in_force() {
     for follower in [0, 1] {
         world.copy(follower, "Secret", "key", |_| true).await;
     }
-    for (text, complaint) in [(&good[..good.len() / 2], "is not a kubeconfig"), ("", "")] {
+    let mut cut: serde_json::Value = serde_json::from_str(&good).unwrap();
+    cut["users"] = json!([]);
+    let (half, cut) = (&good[..good.len() / 2], cut.to_string());
+    for (text, why) in [(half, "is not a kubeconfig"), ("", "it holds no context"), (&cut, "there is no user b")] {
         world.file("followers.kubeconfig", text);
-        towline.logs("the last good one stays in force").await;
-        towline.logs(complaint).await;
+        towline.logs(why).await;
     }
+    assert_eq!(towline.logged().matches("the last good one stays in force").count(), 3);
     world.apply(source("two")).await;
     for follower in [0, 1] {
         world.copy(follower, "Secret", "key", |copy| copy["data"]["key"] == "dHdv").await;

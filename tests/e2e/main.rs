@@ -4,13 +4,16 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stderr,
+    clippy::print_stdout,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test that cannot go on has failed"
 )]
+#![allow(clippy::print_stderr, reason = "a failed test shows the daemon's last words")]
+#![allow(clippy::needless_range_loop, reason = "followers go by number")]
 
 mod canary;
+mod cli;
 mod makers;
 mod policies;
 mod towline;
@@ -18,12 +21,22 @@ mod world;
 
 mod basics;
 mod changes;
+mod conflicts;
 mod contexts;
 mod crowds;
+mod departures;
+mod guard;
 mod kubed;
 mod logins;
+mod mistakes;
 mod names;
 mod outage;
 mod places;
+mod plan;
 mod repairs;
+mod reroutes;
+mod restart;
+mod rights;
+mod scopes;
 mod sharing;
+mod silence;

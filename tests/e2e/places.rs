@@ -96,6 +96,20 @@ async fn a_selector_of_namespaces_is_followed_where_a_policy_grants_it() {
 }
 
 #[tokio::test]
+async fn a_protected_namespace_gets_nothing_by_our_keys_and_the_missing_rule_is_told() {
+    let world = World::new("places-protected").await;
+    // The world's namespace is Towline's own, too.
+    let _towline = Towline::start(&world, &world.contexts(&[("a", 0)]), &[]);
+    let ours = secret(&world.name, "ours").data("token", "one").annotation("towline.dev/followers", "*");
+    world.apply(ours.build()).await;
+    let rule = format!("to: {{namespaces: [\"{}\"]}}", world.name);
+    world.event("NotGranted", |event| event["note"].as_str().is_some_and(|note| note.contains(&rule))).await;
+    world.apply(secret(&world.name, "kubeds").data("token", "one").contexts("a").build()).await;
+    world.copy(0, "Secret", "kubeds", |_| true).await;
+    assert!(world.there(0, "Secret", "ours").await.is_none());
+}
+
+#[tokio::test]
 async fn a_namespace_that_a_policy_lets_a_source_make_is_made() {
     let world = World::new("places-made").await;
     let follower = world.followers[0];

@@ -64,3 +64,20 @@ async fn in_force(world: &World, follower: usize, shows: impl Fn(anyhow::Result<
     let look = async || Ok(shows(world.somebody(follower).create(&path, &probe).await).then_some(()));
     eventually("the policy to be in force", CAP, look).await.unwrap();
 }
+
+/// Refuses ConfigMaps and Secrets with these keys in a message that quotes their values, as webhooks do. In force when this
+/// returns.
+pub async fn refuse_and_quote(world: &World, follower: usize, key: &str) {
+    let quoted = format!("'refused because of ' + string(dyn(object).data['{key}'])");
+    let has_it = format!("has(dyn(object).data) && '{key}' in dyn(object).data");
+    let spec = json!({
+        "failurePolicy": "Fail",
+        "matchConstraints": constraints(world),
+        "validations": [{
+            "expression": format!("object.metadata.name != 'probe' && !({has_it})"),
+            "messageExpression": format!("{has_it} ? {quoted} : 'probe'"),
+        }],
+    });
+    install(world, follower, "Validating", spec, json!(["Deny"])).await;
+    in_force(world, follower, |answer| answer.is_err()).await;
+}

@@ -10,8 +10,12 @@ use std::{
     fs::File,
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// How many daemons were started: each has a log of its own.
+static STARTS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many lines of the log a failed test shows.
 const LAST_WORDS: usize = 60;
@@ -34,8 +38,8 @@ impl Towline {
 
     /// Starts `towline run` with just these flags beside those of the management cluster.
     pub fn run(world: &World, flags: &[&str]) -> Self {
-        let log = world.scratch.path().join("towline.log");
-        let file = File::options().create(true).append(true).open(&log).unwrap();
+        let log = world.scratch.path().join(format!("towline-{}.log", STARTS.fetch_add(1, Ordering::Relaxed)));
+        let file = File::create(&log).unwrap();
         let hub = world.hub_kubeconfig();
         let local =
             if flags.iter().any(|flag| flag.starts_with("--local-sync")) { None } else { Some("--local-sync=false") };
@@ -88,10 +92,14 @@ impl Towline {
         eventually(&format!("log of {text:?}"), CAP, look).await.unwrap();
     }
 
+    /// Where its pages are, as it logs it.
+    pub async fn address(&self) -> String {
+        eventually("the address of the pages", CAP, async || Ok(self.logged_address())).await.unwrap()
+    }
+
     /// A page, once it is served.
     pub async fn page(&self, path: &str) -> String {
-        let address = eventually("the address of the pages", CAP, async || Ok(self.address())).await.unwrap();
-        get(&address, path).await
+        get(&self.address().await, path).await
     }
 
     /// A page as JSON.
@@ -126,7 +134,34 @@ impl Towline {
         line.split(' ').next()?.parse().ok()
     }
 
-    fn address(&self) -> Option<String> {
+    /// Waits until a series has such a value: counts are told a moment after they change.
+    pub async fn counts(&self, series: &str, holds: impl Fn(f64) -> bool) {
+        let look = async || Ok(self.metric(series).await.is_some_and(&holds).then_some(()));
+        eventually(series, CAP, look).await.unwrap();
+    }
+
+    /// Waits until `/api/v1` tells a target of a follower in a state, or what will be done about it; the row.
+    pub async fn row(&self, follower: &str, name: &str, state: &str) -> Value {
+        let is_it = |row: &Value| row["name"] == name && row["action"] == state;
+        let look = async || {
+            let page = self.json(&format!("/api/v1/followers?follower={follower}&name={name}")).await;
+            Ok(page["items"][0]["rows"].as_array().and_then(|rows| rows.iter().find(|row| is_it(row)).cloned()))
+        };
+        eventually(&format!("{name} on {follower} being {state}"), CAP, look).await.unwrap()
+    }
+
+    /// Waits until so many copies of a follower are held; the batch.
+    pub async fn held(&self, follower: &str, copies: usize) -> Value {
+        let is_it =
+            |batch: &Value| batch["follower"] == follower && batch["copies"].as_array().unwrap().len() == copies;
+        let look = async || {
+            let page = self.json("/api/v1/deletions").await;
+            Ok(page["items"].as_array().and_then(|batches| batches.iter().find(|batch| is_it(batch)).cloned()))
+        };
+        eventually(&format!("{copies} copies held on {follower}"), CAP, look).await.unwrap()
+    }
+
+    fn logged_address(&self) -> Option<String> {
         let log = self.logged();
         let rest = log.rsplit("pages are served address=").next().filter(|rest| rest.len() < log.len())?;
         Some(rest.split_whitespace().next()?.to_owned())
@@ -140,13 +175,24 @@ impl Drop for Towline {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         if std::thread::panicking() {
             // The scratch folder goes with the test.
-            let said = log.lines().filter(|line| ["ERROR", "WARN", "INFO"].iter().any(|level| line.contains(level)));
+            let said = log.lines().filter(|line| ![" TRACE ", " DEBUG "].iter().any(|level| line.contains(level)));
             let said: Vec<&str> = said.collect();
             println!("towline's last words:\n{}", said[said.len().saturating_sub(LAST_WORDS)..].join("\n"));
         } else {
             canary::silent("the log", &log);
         }
     }
+}
+
+/// Runs `towline` with these flags, which must end it: its code, and what it said.
+pub async fn refused(flags: &[&str]) -> (Option<i32>, String) {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_towline"));
+    command.args(flags).env_remove("KUBECONFIG").stdin(Stdio::null()).kill_on_drop(true);
+    let ended = tokio::time::timeout(CAP, command.output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("{flags:?} does not end")).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    canary::silent("a complaint", &said);
+    (output.status.code(), said)
 }
 
 async fn get(address: &str, path: &str) -> String {

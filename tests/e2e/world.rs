@@ -1,6 +1,6 @@
 //! A world: what one test may touch in the shared fleet. Everything in it has the test's name.
 
-use super::canary;
+use super::canary::{plain, silent};
 use anyhow::{Context, Result};
 use controlplane::{Api, Audit, Cluster, Fleet, Mark, Proxy, Scratch, eventually};
 use serde_json::{Value, json};
@@ -37,6 +37,8 @@ pub struct World {
     pub name: String,
     pub hub: &'static Cluster,
     pub followers: Vec<&'static Cluster>,
+    /// In front of the management cluster.
+    pub hub_proxy: Proxy,
     /// In front of each follower.
     pub proxies: Vec<Proxy>,
     pub scratch: Scratch,
@@ -61,7 +63,9 @@ impl World {
             tokens.push(ready(follower, name, rights, "follower").await.unwrap());
         }
         let proxies = followers.iter().map(|follower| Proxy::start(follower.address()).unwrap()).collect();
-        Self { name: name.to_owned(), hub: &fleet.management, followers, proxies, scratch, hub_token, tokens }
+        let (name, hub, hub_proxy) =
+            (name.to_owned(), &fleet.management, Proxy::start(fleet.management.address()).unwrap());
+        Self { name, hub, followers, hub_proxy, proxies, scratch, hub_token, tokens }
     }
 
     /// The user that Towline is in all clusters.
@@ -71,7 +75,7 @@ impl World {
 
     /// The kubeconfig of the management cluster.
     pub fn hub_kubeconfig(&self) -> PathBuf {
-        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub.url(), &self.hub_token))
+        self.file("hub.kubeconfig", &self.hub.kubeconfig(&self.hub_proxy.url(), &self.hub_token))
     }
 
     /// A kubeconfig with these contexts, each leading to a follower (0, 1, 2) through its proxy.
@@ -110,7 +114,7 @@ impl World {
 
     /// Creates or replaces an object of the management cluster.
     pub async fn apply(&self, object: Value) -> Value {
-        apply(self.hub, &object).await.unwrap()
+        plain(apply(self.hub, &object).await.unwrap())
     }
 
     /// Deletes an object of the management cluster.
@@ -120,7 +124,7 @@ impl World {
 
     /// A follower's object of the world's namespace, if it is there, as the test wrote it: without marks.
     pub async fn there(&self, follower: usize, kind: &str, name: &str) -> Option<Value> {
-        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(canary::plain)
+        self.followers[follower].get_opt(&path(kind, &self.name, name)).await.unwrap().map(plain)
     }
 
     /// Waits until a follower's object of the world's namespace satisfies a condition.
@@ -135,17 +139,17 @@ impl World {
 
     /// Creates or replaces an object of a follower, as somebody else.
     pub async fn put(&self, follower: usize, object: Value) -> Value {
-        apply(self.followers[follower], &object).await.unwrap()
+        plain(apply(self.followers[follower], &object).await.unwrap())
     }
 
     /// Changes a follower's object of the world's namespace, as somebody else.
     pub async fn edit(&self, follower: usize, kind: &str, name: &str, patch: Value) -> Value {
-        self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap()
+        plain(self.somebody(follower).patch(&path(kind, &self.name, name), &patch).await.unwrap())
     }
 
     /// Changes a source.
     pub async fn amend(&self, kind: &str, name: &str, patch: Value) -> Value {
-        self.hub.patch(&path(kind, &self.name, name), &patch).await.unwrap()
+        plain(self.hub.patch(&path(kind, &self.name, name), &patch).await.unwrap())
     }
 
     /// A namespace of a cluster, with labels; its name begins with the world's.
@@ -161,6 +165,7 @@ impl World {
         let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", self.name);
         let look = async || {
             let told = self.hub.list(&events).await?;
+            silent("an event", &Value::from(told.clone()).to_string());
             Ok(told.into_iter().find(|event| event["reason"] == reason && holds(event)))
         };
         eventually(&format!("an event {reason}"), CAP, look).await.unwrap()
@@ -180,6 +185,12 @@ impl World {
         }
         let parts: Vec<String> = parts.iter().map(|part| rename(part, &self.name)).collect();
         cluster.apply_yaml(&parts.join("\n---\n")).await.unwrap();
+    }
+
+    /// Waits for an event about an object of the world's namespace; its note.
+    pub async fn note(&self, reason: &str, name: &str) -> String {
+        let event = self.event(reason, |event| event["regarding"]["name"] == name).await;
+        event["note"].as_str().unwrap().to_owned()
     }
 
     /// The writes that Towline has sent to a follower since a moment: verb and path.
@@ -226,9 +237,9 @@ pub fn kubeconfig(contexts: &[Value]) -> String {
     .to_string()
 }
 
-/// Waits until an object satisfies a condition.
+/// Waits until an object, without marks, satisfies a condition.
 pub async fn found(cluster: &Cluster, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let look = async || Ok(cluster.get_opt(path).await?.filter(|object| holds(object)));
+    let look = async || Ok(cluster.get_opt(path).await?.map(plain).filter(|object| holds(object)));
     eventually(&format!("{path} of {}", cluster.name()), CAP, look).await.unwrap()
 }
 

@@ -1,8 +1,15 @@
 //! What kubed's Deployments pass: flags that still mean something here, and all others, which are taken and ignored.
 
 use super::heading;
-use crate::mirror::{request::KubedMarks, state::AdoptBy};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum, builder::BoolishValueParser};
+use crate::{
+    api::names::ClusterUid,
+    mirror::{request::KubedMarks, state::AdoptBy},
+};
+use clap::{
+    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum,
+    builder::{BoolishValueParser, NonEmptyStringValueParser},
+};
+use std::{collections::BTreeSet, sync::Arc};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = heading::KUBED)]
@@ -25,6 +32,19 @@ pub(super) struct KubedFlags {
         value_parser = BoolishValueParser::new()
     )]
     keep_kubed_marks: bool,
+
+    /// Take over the wanted copies of management clusters that this one replaces: UIDs of their kube-system
+    ///
+    /// What such a cluster copied and nobody wants any more stays where it is.
+    #[arg(
+        long,
+        env = "TOWLINE_ADOPT_ORIGIN",
+        value_name = "UID",
+        value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new(),
+        help_heading = heading::FOLLOWERS
+    )]
+    adopt_origin: Vec<String>,
 
     /// Most writes per second to each follower; no limit by default
     #[arg(long, env = "TOWLINE_QPS", value_name = "N", allow_negative_numbers = true, value_parser = per_second)]
@@ -53,8 +73,9 @@ pub struct WriteRate {
 }
 
 /// What is known of kubed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Kubed {
+    pub(super) old_hubs: Arc<BTreeSet<ClusterUid>>,
     pub(super) adoption: AdoptBy,
     pub(super) marks: KubedMarks,
     pub(super) rate: Option<WriteRate>,
@@ -82,7 +103,8 @@ impl KubedFlags {
             Adoption::ByName => AdoptBy::Name,
         };
         let marks = if self.keep_kubed_marks { KubedMarks::Keep } else { KubedMarks::Remove };
-        Kubed { adoption, marks, rate }
+        let old_hubs = Arc::new(self.adopt_origin.into_iter().map(ClusterUid::from).collect());
+        Kubed { old_hubs, adoption, marks, rate }
     }
 }
 

@@ -9,12 +9,17 @@ use super::{
     kubed::{Ignored, KubedFlags},
     sources::SourceFlags,
 };
-use crate::mirror::{request::KubedMarks, state::AdoptBy};
+use crate::{
+    api::names::ClusterUid,
+    mirror::{request::KubedMarks, state::AdoptBy},
+};
 use anyhow::Result;
 use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use std::{
+    collections::BTreeSet,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
+    sync::Arc,
 };
 
 #[derive(Debug, Args)]
@@ -132,6 +137,8 @@ pub struct Job {
     pub guard: Guard,
     /// `--adopt-kubed`.
     pub adoption: AdoptBy,
+    /// `--adopt-origin`.
+    pub old_hubs: Arc<BTreeSet<ClusterUid>>,
     /// `--keep-kubed-marks`.
     pub kubed_marks: KubedMarks,
 }
@@ -211,6 +218,7 @@ impl SharedFlags {
             sources: self.sources.check()?,
             followers,
             guard: self.guard.check(),
+            old_hubs: kubed.old_hubs,
             adoption: kubed.adoption,
             kubed_marks: kubed.marks,
         };

@@ -38,6 +38,16 @@ fn a_context_says_all_that_is_needed() {
 }
 
 #[test]
+fn a_user_that_is_missing_does_not_make_us_anonymous() {
+    let mut config = config(&json!({"server": "https://c"}), &json!({"token": "t"}));
+    config.auth_infos.clear();
+    let error = Endpoint::from_context(&config, "x").err().unwrap();
+    assert_eq!(error.to_string(), "context x: user: there is no user u");
+    config.contexts[0].context.as_mut().unwrap().user = None;
+    assert!(Endpoint::from_context(&config, "x").is_ok());
+}
+
+#[test]
 fn what_is_wrong_is_told_by_context_and_field_and_never_quoted() {
     let fine = json!({"server": "https://c"});
     let (certificate, _) = pem();

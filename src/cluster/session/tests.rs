@@ -145,6 +145,23 @@ async fn a_token_that_stays_refused_is_denied_after_two_requests() {
 }
 
 #[tokio::test]
+async fn a_server_that_hangs_up_on_a_refused_token_is_called_again_with_another() {
+    let answer = |good: &'static str| {
+        move |seen: &Seen| match seen.authorization.as_str() {
+            token if token == good => identity("one"),
+            _ => Say::With(401, "connection", "close"),
+        }
+    };
+    let login = || Login::source(Arc::new(Counting::default()));
+    let fake = Fake::raw(answer("Bearer token-2")).await;
+    let session = Session::open(&fake.endpoint(login()), Options::default()).await.unwrap();
+    assert_eq!(session.uid().as_str(), "one");
+    let fake = Fake::raw(answer("none")).await;
+    let error = Session::open(&fake.endpoint(login()), Options::default()).await.err().unwrap();
+    assert_eq!((error.status().map(|status| status.code), fake.seen().len()), (Some(401), 2), "{error}");
+}
+
+#[tokio::test]
 async fn refusals_are_told_and_not_repeated() {
     let table = [
         (Say::With(429, "retry-after", "7"), Class::Throttled(Duration::from_secs(7))),

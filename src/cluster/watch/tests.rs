@@ -140,6 +140,17 @@ async fn a_denied_list_is_told_and_tried_again() {
 }
 
 #[tokio::test]
+async fn a_denied_watch_is_told_and_begins_with_a_list() {
+    let denied = || Say::Json(403, r#"{"reason":"Forbidden"}"#.to_owned());
+    let watches = move |number| if number == 0 { denied() } else { Say::Open(Vec::new()) };
+    let fake = Fake::http1(server(|_| list(7, "", &[]), watches)).await;
+    let mut watch = watch_of(&fake).await;
+    assert_eq!(take(&mut watch, 2).await, [Event::RelistBegun, Event::RelistDone]);
+    assert_eq!(watch.next().await.map_err(|error| error.class()), Err(Class::Denied));
+    assert_eq!(take(&mut watch, 2).await, [Event::RelistBegun, Event::RelistDone]);
+}
+
+#[tokio::test]
 async fn a_watch_that_is_closed_at_once_again_and_again_does_not_spin() {
     let fake = Fake::http2(server(|_| list(7, "", &[]), |_| Say::Pieces(Vec::new()))).await;
     let mut watch = watch_of(&fake).await;

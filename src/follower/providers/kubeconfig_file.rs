@@ -69,7 +69,8 @@ impl Source {
 
     /// Publishes the contexts whenever they change.
     pub async fn watch(self, catalog: watch::Sender<Catalog>, stop: CancellationToken) {
-        let mut seen = self.look().await;
+        // Not as it looks now: it may have changed since it was read for the first time.
+        let mut seen = None;
         let mut complaint = None;
         let mut looks = 0_u32;
         loop {
@@ -88,8 +89,12 @@ impl Source {
 
     fn publish(&self, catalog: &watch::Sender<Catalog>, complaint: &mut Option<String>) {
         match self.read() {
-            Ok(read) => {
-                *complaint = None;
+            Ok(mut read) => {
+                let kept = keep_good(&mut read, &catalog.borrow());
+                match kept {
+                    None => *complaint = None,
+                    Some(why) => complain(complaint, &why),
+                }
                 catalog.send_if_modified(|published| {
                     let changed = !is_same(published, &read);
                     if changed {
@@ -119,6 +124,19 @@ fn usable(name: &str) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// A context that was good and is not any more stays as it was, as in a file that was cut off. Returns why.
+fn keep_good(read: &mut Catalog, published: &Catalog) -> Option<String> {
+    let mut reasons = Vec::new();
+    for (name, entry) in read.iter_mut() {
+        let good = published.get(name).filter(|good| good.endpoint.is_ok());
+        if let (Err(why), Some(good)) = (&entry.endpoint, good) {
+            reasons.push(why.clone());
+            *entry = good.clone();
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 fn complain(complaint: &mut Option<String>, why: &str) {
@@ -176,6 +194,18 @@ mod tests {
             catalog.iter().filter(|(_, entry)| entry.endpoint.is_ok()).map(|(name, _)| name.as_str()).collect();
         assert_eq!(usable, ["good"]);
         assert_eq!(catalog.len(), 4);
+    }
+
+    #[test]
+    fn a_context_that_is_not_good_any_more_stays_as_it_was() {
+        let good = catalog(&source(), &[("a", "c"), ("b", "c")]);
+        let mut read = catalog(&source(), &[("a", "missing"), ("new", "missing")]);
+        let why = keep_good(&mut read, &good).unwrap();
+        assert_eq!(why, "context a: cluster: there is no cluster missing");
+        let a = FollowerName::from("a");
+        assert!(read[&a].reaches_as(&good[&a]));
+        assert!(read[&FollowerName::from("new")].endpoint.is_err());
+        assert_eq!(read.len(), 2, "b is removed");
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Place {
 
     /// `namespace/name` of all targets; a `+` for Overwrite, a `*` for a namespace that may be created.
     fn targets(&self, annotations: &[(&str, &str)]) -> String {
-        let text = |(key, wish): (&ObjectKey, &Wish)| {
+        let text = |(key, wish): &(ObjectKey, Wish)| {
             let signs = [(wish.overwrite, "+"), (wish.create_namespace, "*")];
             let signs: String = signs.iter().filter(|(is, _)| *is).map(|(_, sign)| *sign).collect();
             format!("{}/{}{signs}", key.namespace, key.name)
@@ -66,6 +66,9 @@ impl Place {
         self.desired(annotations).targets.iter().map(text).collect::<Vec<_>>().join(" ")
     }
 }
+
+/// Annotations of a source, without `towline.dev/`.
+type Keys = [(&'static str, &'static str)];
 
 const CONTEXTS: &str = "kubed.appscode.com/sync-contexts";
 const SYNC: &str = "kubed.appscode.com/sync";
@@ -77,7 +80,7 @@ fn base_routes_lead_to_the_same_named_or_the_contexts_namespace() {
     let labelled = Member { labels: Arc::new(labels("env=prod")), ..member("prod") };
     let context = Member { namespace: Some("web-1".into()), ..member("prod") };
     let system = Member { namespace: Some("kube-system".into()), ..member("prod") };
-    let table: &[(&str, Member, &[(&str, &str)], &str)] = &[
+    let table: &[(&str, Member, &Keys, &str)] = &[
         ("kubed's context", member("prod"), &[(CONTEXTS, "dev, prod")], "certs/tls"),
         ("another context", member("prod"), &[(CONTEXTS, "dev")], ""),
         ("the context's namespace", context.clone(), &[(CONTEXTS, "prod")], "web-1/tls"),
@@ -100,7 +103,7 @@ fn base_routes_lead_to_the_same_named_or_the_contexts_namespace() {
 
 #[test]
 fn only_kubeds_sync_leads_into_the_management_cluster_and_never_into_the_sources_namespace() {
-    let table: &[(&[(&str, &str)], &str)] = &[
+    let table: &[(&Keys, &str)] = &[
         (&[(SYNC, "")], "kube-system/tls web-1/tls web-2/tls"),
         (&[(SYNC, "true")], "kube-system/tls web-1/tls web-2/tls"),
         (&[(SYNC, "team=x")], "kube-system/tls web-1/tls"),
@@ -122,36 +125,36 @@ fn other_namespaces_are_reached_as_far_as_rules_lead() {
     let to = |rules| follower([with_rules("prod", rules)]);
     let literally = "{accept: [{to: {namespaces: [kube-system, web-1]}}]}";
     let by_label = "{accept: [{to: {selector: {matchLabels: {team: x}}}}]}";
-    let table: &[(&str, &str, (&str, &str), &str, Kept)] = &[
-        ("literal", NOTHING_MORE, ("target-namespaces", "web-1, later"), "later/tls web-1/tls", Kept::Nothing),
-        ("glob", NOTHING_MORE, ("target-namespaces", "web-*, !web-2"), "web-1/tls", Kept::Nothing),
-        ("labels", NOTHING_MORE, ("target-namespace-selector", "team=y"), "web-2/tls", Kept::Nothing),
-        ("no rule", "{}", ("target-namespaces", "web-1"), "", Kept::All),
-        ("no rule for one", literally, ("target-namespaces", "web-1, web-2"), "", Kept::All),
-        ("no rule, glob", "{}", ("target-namespaces", "web-*"), "", Kept::All),
+    let table: &[(&str, &str, [&str; 2], &str, Kept)] = &[
+        ("literal", NOTHING_MORE, ["target-namespaces", "web-1, later"], "later/tls web-1/tls", Kept::Nothing),
+        ("glob", NOTHING_MORE, ["target-namespaces", "web-*, !web-2"], "web-1/tls", Kept::Nothing),
+        ("labels", NOTHING_MORE, ["target-namespace-selector", "team=y"], "web-2/tls", Kept::Nothing),
+        ("no rule", "{}", ["target-namespaces", "web-1"], "", Kept::All),
+        ("no rule for one", literally, ["target-namespaces", "web-1, web-2"], "", Kept::All),
+        ("no rule, glob", "{}", ["target-namespaces", "web-*"], "", Kept::All),
         (
             "glob, some granted",
             literally,
-            ("target-namespaces", "web-*"),
+            ["target-namespaces", "web-*"],
             "web-1/tls",
             Kept::In(["web-2".into()].into()),
         ),
-        ("protected, literal rule", literally, ("target-namespaces", "kube-system"), "kube-system/tls", Kept::Nothing),
-        ("protected, glob rule", NOTHING_MORE, ("target-namespaces", "kube-system"), "", Kept::All),
+        ("protected, literal rule", literally, ["target-namespaces", "kube-system"], "kube-system/tls", Kept::Nothing),
+        ("protected, glob rule", NOTHING_MORE, ["target-namespaces", "kube-system"], "", Kept::All),
         (
             "protected, by label",
             NOTHING_MORE,
-            ("target-namespace-selector", "team=x"),
+            ["target-namespace-selector", "team=x"],
             "web-1/tls",
             Kept::In(["kube-system".into()].into()),
         ),
-        ("rule by label", by_label, ("target-namespaces", "web-1"), "web-1/tls", Kept::Nothing),
-        ("rule by label, other namespace", by_label, ("target-namespaces", "web-2"), "", Kept::All),
-        ("matches nothing", "{}", ("target-namespaces", "x-*"), "", Kept::Nothing),
+        ("rule by label", by_label, ["target-namespaces", "web-1"], "web-1/tls", Kept::Nothing),
+        ("rule by label, other namespace", by_label, ["target-namespaces", "web-2"], "", Kept::All),
+        ("matches nothing", "{}", ["target-namespaces", "x-*"], "", Kept::Nothing),
     ];
     for (name, rules, annotation, expected, kept) in table {
         let place = to(rules);
-        let annotations = [("followers", "*"), *annotation];
+        let annotations = [("followers", "*"), (annotation[0], annotation[1])];
         assert_eq!(place.targets(&annotations), *expected, "{name}");
         assert_eq!(place.desired(&annotations).kept, *kept, "{name}");
     }
@@ -173,7 +176,7 @@ fn what_is_not_granted_is_named_with_the_rule_that_is_missing() {
 #[test]
 fn ungranted_overwrite_and_create_namespace_are_ignored_and_an_ungranted_name_freezes() {
     let all = [("on-conflict", "Overwrite"), ("create-namespace", "true")];
-    let table: &[(&str, &str, &[(&str, &str)], &str, Kept)] = &[
+    let table: &[(&str, &str, &Keys, &str, Kept)] = &[
         ("granted", EVERYTHING, &all, "certs/tls+*", Kept::Nothing),
         ("not granted", "{}", &all, "certs/tls", Kept::Nothing),
         ("covered, not allowed", NOTHING_MORE, &all, "certs/tls", Kept::Nothing),
@@ -196,6 +199,8 @@ fn closed_base_routes_need_a_rule() {
     let closed = |rules: &str| follower([with_rules("prod", rules)]);
     for route in [("followers", "*"), (CONTEXTS, "prod")] {
         assert_eq!(closed("{baseRoutes: false}").targets(&[route]), "");
+        let refused = closed("{baseRoutes: false}").desired(&[route]).not_granted;
+        assert!(refused.keys().all(|key| key.ends_with(route.0)) && refused.len() == 1, "{refused:?}");
         assert_eq!(closed("{baseRoutes: false, accept: [{names: [tls]}]}").targets(&[route]), "certs/tls");
         assert_eq!(closed("{baseRoutes: false, accept: [{names: [other]}]}").targets(&[route]), "");
     }
@@ -210,7 +215,9 @@ fn a_protected_namespace_is_reached_only_by_a_rule_that_names_it() {
         ("{accept: [{}]}", ""),
     ];
     for (rules, expected) in table {
+        let desired = follower([system(rules)]).desired(&[("followers", "*")]);
         assert_eq!(follower([system(rules)]).targets(&[("followers", "*")]), expected, "{rules}");
+        assert_eq!(desired.not_granted.contains_key(annotations::FOLLOWERS), expected.is_empty(), "{rules}");
     }
 }
 
@@ -228,7 +235,7 @@ fn several_names_of_one_cluster_are_routes_that_add_up_and_rules_serve_their_own
     let context = Member { namespace: Some("web-1".into()), ..member("b") };
     let place = follower([with_rules("a", EVERYTHING), context.clone(), member("c")]);
     assert_eq!(place.targets(&[("followers", "*")]), "certs/tls web-1/tls");
-    let wish = |annotations: &[(&str, &str)]| place.desired(annotations).targets.into_values().next().unwrap();
+    let wish = |annotations: &[(&str, &str)]| place.desired(annotations).targets.iter().next().unwrap().1.clone();
     assert_eq!(wish(&[("followers", "*")]).via.as_str(), "a");
     assert_eq!(wish(&[("followers", "c")]).via.as_str(), "c");
 
@@ -236,7 +243,7 @@ fn several_names_of_one_cluster_are_routes_that_add_up_and_rules_serve_their_own
     assert_eq!(place.targets(&[("followers", "*"), overwrite]), "certs/tls+ web-1/tls");
     assert_eq!(place.targets(&[("followers", "c"), overwrite]), "certs/tls");
     let elsewhere = place.desired(&[("followers", "*"), ("target-namespaces", "web-2")]);
-    assert_eq!(elsewhere.targets.len(), 1, "one name's rules are not undone by another name that has none");
+    assert_eq!(elsewhere.targets.keys().count(), 1, "one name's rules are not undone by another name that has none");
     assert_eq!(elsewhere.kept, Kept::All);
     assert!(elsewhere.not_granted.contains_key(annotations::TARGET_NAMESPACES));
 }
@@ -244,7 +251,7 @@ fn several_names_of_one_cluster_are_routes_that_add_up_and_rules_serve_their_own
 #[test]
 fn the_answer_depends_on_namespaces_only_where_something_selects_them() {
     let selecting = "{accept: [{to: {selector: {matchLabels: {team: x}}}}]}";
-    let table: &[(&str, &[(&str, &str)], bool)] = &[
+    let table: &[(&str, &Keys, bool)] = &[
         ("{}", &[("followers", "*")], false),
         (EVERYTHING, &[("followers", "*"), ("target-namespaces", "web-1")], false),
         (EVERYTHING, &[("followers", "*"), ("target-namespaces", "web-*")], true),

@@ -2,7 +2,7 @@ use super::*;
 use crate::{
     api::mark::KUBED_ORIGIN,
     mirror::{
-        makers::{key, observer, secret, stored},
+        makers::{Thing, key, observer, secret, stored},
         observed::Foreign,
         parcel::copy_mark,
         request,
@@ -14,10 +14,13 @@ use std::time::Duration;
 mod parting;
 
 /// A copy in step with the source `Secret/n/a`.
+fn copy() -> Thing {
+    let source = secret("n", "a").annotation("towline.dev/followers", "*");
+    stored(&request::create(&source.parcel(), &Default::default()), "u", "7")
+}
+
 fn observed() -> Observed {
-    let body =
-        request::create(&secret("n", "a").annotation("towline.dev/followers", "*").parcel(), &Default::default());
-    stored(&body, "u", "7").observed()
+    copy().observed()
 }
 
 fn edited() -> Observed {
@@ -50,6 +53,7 @@ fn wanted() -> Wanted {
         create_namespace: false,
         renamed: false,
         kubed: Adoption { source: source.key.clone(), uid: Some(source.uid.clone()), cluster: "mgmt".into() },
+        old_hubs: Arc::default(),
     }
 }
 

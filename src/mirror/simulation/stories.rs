@@ -7,6 +7,7 @@ use crate::{
 };
 use serde_json::json;
 
+mod beginnings;
 mod deletions;
 
 /// A source `Secret/n/NAME` for all followers.
@@ -89,6 +90,7 @@ fn a_type_change_makes_the_copy_anew_with_what_others_put_on_it() {
     let mut world = World::with([source("a")]);
     world.api.edit(&at("a"), |copy| copy["metadata"]["labels"]["theirs"] = json!("x"));
     world.put(source("a").with("type", json!("example.com/b")));
+    assert_eq!(world.log.len(), 1, "the end of the old one is no news: {:?}", world.log);
     assert_eq!(world.take_writes(), [(Write::Replace, "Secret/n/a".to_owned())]);
     let copy = world.api.get(&at("a")).unwrap();
     assert_eq!((&copy["type"], &copy["metadata"]["labels"]["theirs"]), (&json!("example.com/b"), &json!("x")));

@@ -1,6 +1,6 @@
 //! What a worker makes of what its watches say.
 
-use super::{Line, Worker};
+use super::{Worker, line::Line};
 use crate::{
     api::{mark::ACCEPT, names::Namespace},
     cluster::{
@@ -84,7 +84,15 @@ impl Worker {
         contexts.chain(self.shared.names.iter().cloned()).collect()
     }
 
+    /// A context that came later may name a namespace that nobody watches yet.
+    pub(super) fn follow_names(&mut self) {
+        if matches!(&self.breadth, Breadth::Named(watched) if !self.names().is_subset(watched)) {
+            self.narrow();
+        }
+    }
+
     fn narrow(&mut self) {
+        self.parked = None;
         self.breadth = Breadth::Named(self.names());
         self.mirror.restart(self.breadth.scopes(), Visible::Only(self.names()));
         self.namespaces = NamespaceRelist::default();

@@ -31,7 +31,7 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
             ),
             ("somebody's, Overwrite granted", yes_if(overwrite, secret("n", "a").observed()), Do(Write::Overwrite)),
             ("a stray", yes(stray()), Rest(State::Conflict)),
-            ("a stray, Overwrite granted", yes_if(overwrite, stray()), Do(Write::Overwrite)),
+            ("a stray, Overwrite granted: never touched", yes_if(overwrite, stray()), Rest(State::Conflict)),
             ("another hub's", yes_if(overwrite, other_hubs()), Rest(State::Conflict)),
             ("taken over", yes_if(overwrite, taken_over()), Rest(State::TakenOver)),
             (
@@ -63,6 +63,23 @@ fn an_object_that_is_not_ours_is_a_conflict_unless_adopted_or_overwritten() {
                 Rest(State::Conflict),
             ),
             ("where nothing is accepted", yes_if(overwrite, kubed()).at(Presence::Closed), Rest(State::Held)),
+        ],
+    );
+}
+
+#[test]
+fn a_copy_of_a_hub_that_this_one_replaces_is_taken_over() {
+    let now = Instant::now();
+    let old_hubs = || copy().label(ORIGIN, "old-hub").observed();
+    let moved = || copy().label(ORIGIN, "old-hub").meta("name", "b").observed();
+    let rebuilt = |wanted: &mut Wanted| wanted.old_hubs = Arc::new(["old-hub".into()].into());
+    check(
+        now,
+        vec![
+            ("not replaced", yes_if(|wanted| wanted.overwrite = true, old_hubs()), Rest(State::Conflict)),
+            ("replaced", yes_if(rebuilt, old_hubs()), Do(Write::Adopt)),
+            ("its stray", yes_if(rebuilt, moved()), Rest(State::Conflict)),
+            ("a third hub's", yes_if(rebuilt, copy().label(ORIGIN, "third").observed()), Rest(State::Conflict)),
         ],
     );
 }
