@@ -141,7 +141,7 @@ async fn told_to_stop_it_finishes_what_is_under_way_and_no_more() {
     sources(&world, SOURCES).await;
     let since = marks(&world);
     // Held back, so that there is a middle to be stopped in.
-    let mut towline = Towline::start(&world, &world.contexts(&ALL), &["--qps", "20", "--burst", "20"]);
+    let mut towline = Towline::start(&world, &world.contexts(&ALL), &["--qps", "5", "--burst", "5"]);
     at_least(&world, 0, 20).await;
     assert_eq!(towline.stop().await.code(), Some(0));
     towline.logs(" stopped").await;
