@@ -1,18 +1,35 @@
-//! Decodes pages of lists and lines of watches, one object at a time, so that a bad one does not spoil the rest. Pure.
+//! Decodes pages of lists and lines of watches, one object at a time, so that a bad one does not spoil the rest, and a page
+//! of large ones is not held twice. Pure.
 
 use super::{error::Error, status::Status, watch::Event};
 use crate::api::names::ResourceVersion;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
+use std::ops::Range;
+use zeroize::Zeroizing;
 
 /// One page of a list.
-pub struct Page<T> {
-    /// `Listed` and `Undecodable`, in the server's order.
-    pub events: Vec<Event<T>>,
+pub struct Page {
+    /// Its objects, in the server's order.
+    pub items: Items,
     /// The version that the whole list shows.
     pub version: Option<ResourceVersion>,
     /// Where the next page begins, if there is one.
     pub next: Option<String>,
+}
+
+/// Objects of a page that are not decoded yet: there is one body, and never more than one object beside it.
+pub struct Items {
+    body: Zeroizing<Vec<u8>>,
+    places: std::vec::IntoIter<Range<usize>>,
+}
+
+impl Items {
+    /// The next object: `Listed` or `Undecodable`.
+    pub fn next<T: DeserializeOwned>(&mut self) -> Option<Event<T>> {
+        let item = self.body.get(self.places.next()?).unwrap_or_default();
+        Some(serde_json::from_slice(item).map_or_else(|_| undecodable(item), Event::Listed))
+    }
 }
 
 /// One line of a watch.
@@ -64,24 +81,27 @@ struct MinimalMeta {
     resource_version: Option<String>,
 }
 
-/// Decodes one page.
-pub fn page<T: DeserializeOwned>(body: &[u8]) -> Result<Page<T>, Error> {
-    let list: WireList<'_> = serde_json::from_slice(body).map_err(|error| Error::decode("list", &error))?;
-    let listed = |item: &RawValue| serde_json::from_str(item.get()).map_or_else(|_| undecodable(item), Event::Listed);
-    Ok(Page {
-        events: list.items.unwrap_or_default().into_iter().map(listed).collect(),
-        version: version(list.metadata.resource_version),
-        next: list.metadata.next.filter(|token| !token.is_empty()),
-    })
+/// Reads one page, but for its objects.
+pub fn page(body: Zeroizing<Vec<u8>>) -> Result<Page, Error> {
+    let list: WireList<'_> = serde_json::from_slice(&body).map_err(|error| Error::decode("list", &error))?;
+    let start = body.as_ptr().addr();
+    let place = |item: &RawValue| {
+        let begin = item.get().as_ptr().addr() - start;
+        begin..begin + item.get().len()
+    };
+    let places: Vec<Range<usize>> = list.items.unwrap_or_default().into_iter().map(place).collect();
+    let (version, next) = (version(list.metadata.resource_version), list.metadata.next);
+    let items = Items { body, places: places.into_iter() };
+    Ok(Page { items, version, next: next.filter(|token| !token.is_empty()) })
 }
 
 /// Decodes one line of a watch.
 pub fn line<T: DeserializeOwned>(line: &[u8]) -> Result<Line<T>, Error> {
     let event: WireEvent<'_> = serde_json::from_slice(line).map_err(|error| Error::decode("watch", &error))?;
     let decode = |made: fn(T) -> Event<T>| {
-        serde_json::from_str(event.object.get()).map_or_else(|_| undecodable(event.object), made)
+        serde_json::from_str(event.object.get()).map_or_else(|_| undecodable(event.object.get().as_bytes()), made)
     };
-    let reached = || version(minimal(event.object).resource_version);
+    let reached = || version(minimal(event.object.get().as_bytes()).resource_version);
     match event.kind.as_str() {
         "ADDED" | "MODIFIED" => Ok(Line::Event(decode(Event::Applied), reached())),
         "DELETED" => Ok(Line::Event(gone(decode(Event::Deleted)), reached())),
@@ -100,7 +120,7 @@ fn gone<T>(event: Event<T>) -> Event<T> {
     }
 }
 
-fn undecodable<T>(object: &RawValue) -> Event<T> {
+fn undecodable<T>(object: &[u8]) -> Event<T> {
     let MinimalMeta { namespace, name, resource_version } = minimal(object);
     Event::Undecodable {
         namespace: namespace.unwrap_or_default(),
@@ -110,8 +130,8 @@ fn undecodable<T>(object: &RawValue) -> Event<T> {
     }
 }
 
-fn minimal(object: &RawValue) -> MinimalMeta {
-    serde_json::from_str::<Minimal>(object.get()).unwrap_or_default().metadata
+fn minimal(object: &[u8]) -> MinimalMeta {
+    serde_json::from_slice::<Minimal>(object).unwrap_or_default().metadata
 }
 
 /// `0` and nothing mean "any version" to the API server: never go on from there.
@@ -132,14 +152,15 @@ mod tests {
     fn one_bad_object_does_not_spoil_its_page() {
         let body = br#"{"kind":"SecretList","metadata":{"resourceVersion":"7","continue":"more"},"items":[
             {"data":1}, {"metadata":{"namespace":"web","name":"bad","resourceVersion":"5"},"data":"x"}, {"data":3}]}"#;
-        let page = page::<Object>(body).unwrap();
+        let mut page = page(Zeroizing::new(body.to_vec())).unwrap();
         let bad = Event::Undecodable {
             namespace: "web".to_owned(),
             name: "bad".to_owned(),
             resource_version: Some("5".into()),
             deleted: false,
         };
-        assert_eq!(page.events, [Event::Listed(Object { data: 1 }), bad, Event::Listed(Object { data: 3 })]);
+        let events: Vec<Event<Object>> = std::iter::from_fn(|| page.items.next()).collect();
+        assert_eq!(events, [Event::Listed(Object { data: 1 }), bad, Event::Listed(Object { data: 3 })]);
         assert_eq!((page.version, page.next.as_deref()), (Some("7".into()), Some("more")));
     }
 
@@ -149,8 +170,8 @@ mod tests {
             r#"{"metadata":{"resourceVersion":"7"},"items":null}"#,
             r#"{"metadata":{"resourceVersion":"7","continue":""}}"#,
         ] {
-            let page = page::<Object>(body.as_bytes()).unwrap();
-            assert_eq!((page.events.len(), page.next), (0, None), "{body}");
+            let mut page = page(Zeroizing::new(body.as_bytes().to_vec())).unwrap();
+            assert_eq!((page.items.next::<Object>(), page.next), (None, None), "{body}");
         }
     }
 

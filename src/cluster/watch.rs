@@ -13,7 +13,7 @@ use super::{
     call::Call,
     error::{Class, Error},
     lines::{self, Lines},
-    page::{self, Line},
+    page::{self, Items, Line},
     paths::Url,
     session::{Lane, Reply, Session},
 };
@@ -125,6 +125,7 @@ impl<T: DeserializeOwned + Send + 'static> Watch<T> {
             backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
             wait: None,
             listed_at: None,
+            listed: None,
             ready: VecDeque::new(),
             state,
         };
@@ -163,6 +164,8 @@ struct Machine<T> {
     backoff: Backoff,
     wait: Option<Duration>,
     listed_at: Option<Instant>,
+    /// Objects of a page to hand out, before all else.
+    listed: Option<Items>,
     /// Events to hand out, each with the version that is reached by it.
     ready: VecDeque<(Event<T>, Option<ResourceVersion>)>,
     state: State,
@@ -190,6 +193,10 @@ struct Watching {
 impl<T: DeserializeOwned> Machine<T> {
     async fn next(&mut self) -> Result<Event<T>, Error> {
         loop {
+            if let Some(event) = self.listed.as_mut().and_then(Items::next) {
+                return Ok(event);
+            }
+            self.listed = None;
             if let Some((event, version)) = self.ready.pop_front() {
                 if version.is_some() {
                     self.version.set(version);
@@ -230,9 +237,9 @@ impl<T: DeserializeOwned> Machine<T> {
                 paging.limit = (paging.limit / 8).max(1);
                 return Ok(State::Paging(paging));
             }
-            read => page::page(&read?)?,
+            read => page::page(read?)?,
         };
-        self.ready.extend(page.events.into_iter().map(|event| (event, None)));
+        self.listed = Some(page.items);
         if page.next.is_some() {
             return Ok(State::Paging(Paging { next: page.next, limit: paging.limit }));
         }
