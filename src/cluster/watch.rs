@@ -241,7 +241,8 @@ impl<T: DeserializeOwned> Machine<T> {
         };
         self.listed = Some(page.items);
         if page.next.is_some() {
-            return Ok(State::Paging(Paging { next: page.next, limit: paging.limit }));
+            // Where the large ones were, small ones may follow.
+            return Ok(State::Paging(Paging { next: page.next, limit: (paging.limit * 2).min(PAGE) }));
         }
         let version =
             page.version.ok_or(Error::Decode { verb: "list", category: "no resourceVersion", position: 0 })?;

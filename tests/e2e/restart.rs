@@ -85,7 +85,7 @@ async fn killed_in_the_middle_it_goes_on_and_writes_nothing_twice() {
 
 #[tokio::test]
 async fn at_rest_and_after_a_restart_nothing_is_written_and_few_requests_are_sent() {
-    let world = World::new("restart-at-rest").await;
+    let world = World::alone("restart-at-rest").await;
     sources(&world, 20).await;
     let mut towline = Towline::start(&world, &world.contexts(&ALL), &[]);
     in_step(&towline, 20).await;

@@ -54,7 +54,17 @@ impl World {
 
     /// A world with these rights.
     pub async fn with(name: &str, rights: Rights) -> Self {
-        let fleet = fleet().await;
+        Self::on(fleet().await, name, rights).await
+    }
+
+    /// A world with clusters of its own: for tests that count what other tests' copies would change.
+    pub async fn alone(name: &str) -> Self {
+        let scratch = Box::leak(Box::new(Scratch::new(name).unwrap()));
+        let fleet = Fleet::start(3, scratch.path()).await.unwrap();
+        Self::on(Box::leak(Box::new(fleet)), name, Rights::Cluster).await
+    }
+
+    async fn on(fleet: &'static Fleet, name: &str, rights: Rights) -> Self {
         let followers: Vec<&Cluster> = fleet.followers.iter().collect();
         let scratch = Scratch::new(name).unwrap();
         let hub_token = ready(&fleet.management, name, rights, "management").await.unwrap();
