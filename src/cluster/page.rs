@@ -26,7 +26,7 @@ pub struct Items {
 
 impl Items {
     /// The next object: `Listed` or `Undecodable`.
-    pub fn next<T: DeserializeOwned>(&mut self) -> Option<Event<T>> {
+    pub fn take<T: DeserializeOwned>(&mut self) -> Option<Event<T>> {
         let item = self.body.get(self.places.next()?).unwrap_or_default();
         Some(serde_json::from_slice(item).map_or_else(|_| undecodable(item), Event::Listed))
     }
@@ -159,7 +159,7 @@ mod tests {
             resource_version: Some("5".into()),
             deleted: false,
         };
-        let events: Vec<Event<Object>> = std::iter::from_fn(|| page.items.next()).collect();
+        let events: Vec<Event<Object>> = std::iter::from_fn(|| page.items.take()).collect();
         assert_eq!(events, [Event::Listed(Object { data: 1 }), bad, Event::Listed(Object { data: 3 })]);
         assert_eq!((page.version, page.next.as_deref()), (Some("7".into()), Some("more")));
     }
@@ -171,7 +171,7 @@ mod tests {
             r#"{"metadata":{"resourceVersion":"7","continue":""}}"#,
         ] {
             let mut page = page(Zeroizing::new(body.as_bytes().to_vec())).unwrap();
-            assert_eq!((page.items.next::<Object>(), page.next), (None, None), "{body}");
+            assert_eq!((page.items.take::<Object>(), page.next), (None, None), "{body}");
         }
     }
 

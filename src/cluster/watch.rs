@@ -193,7 +193,7 @@ struct Watching {
 impl<T: DeserializeOwned> Machine<T> {
     async fn next(&mut self) -> Result<Event<T>, Error> {
         loop {
-            if let Some(event) = self.listed.as_mut().and_then(Items::next) {
+            if let Some(event) = self.listed.as_mut().and_then(Items::take) {
                 return Ok(event);
             }
             self.listed = None;
