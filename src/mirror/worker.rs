@@ -166,6 +166,8 @@ impl Worker {
         self.take_inputs();
         loop {
             self.pump();
+            // After the decisions, or the last of them would be told only when something else happens.
+            self.teller.tell(&mut self.mirror);
             let wake = self.wake();
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -178,7 +180,6 @@ impl Worker {
                 () = sleep_until(wake) => {}
             }
             self.teller.stirred();
-            self.teller.tell(&mut self.mirror);
         }
         self.drain().await;
     }
