@@ -9,6 +9,7 @@ mod picture;
 mod quiet;
 mod start;
 mod table;
+mod timeline;
 mod trouble;
 
 use std::fs;
@@ -61,6 +62,8 @@ enum Subject {
     Quiet,
     /// Resident memory
     Memory,
+    /// Memory of one more follower
+    Followers,
     /// A follower that says nothing
     Trouble,
 }
@@ -106,8 +109,8 @@ async fn again_in_release() -> Result<ExitCode> {
 }
 
 async fn measure(ground: &mut Ground, arguments: &Arguments) -> Result<Vec<Figure>> {
-    let all = [Subject::Latency, Subject::Start, Subject::Quiet, Subject::Memory, Subject::Trouble];
-    let subjects = if arguments.only.is_empty() { &all } else { &*arguments.only };
+    let all = Subject::value_variants();
+    let subjects = if arguments.only.is_empty() { all } else { &*arguments.only };
     let wanted = |subject| subjects.contains(&subject);
     let sources = arguments.sources;
     let mut figures = Vec::new();
@@ -120,7 +123,7 @@ async fn measure(ground: &mut Ground, arguments: &Arguments) -> Result<Vec<Figur
     if wanted(Subject::Start) {
         figures.extend(waiting("starts with sources waiting", start::measure(ground, sources)).await?);
     }
-    if wanted(Subject::Quiet) || wanted(Subject::Memory) {
+    if [Subject::Quiet, Subject::Memory, Subject::Followers].into_iter().any(wanted) {
         figures.extend(at_rest(ground, sources, subjects).await?);
         ground.clear().await?;
     }
@@ -147,7 +150,7 @@ async fn at_rest(ground: &mut Ground, sources: u32, subjects: &[Subject]) -> Res
         (towline, there) = (restarted, there + 2);
     }
     towline.stop().await?;
-    if subjects.contains(&Subject::Memory) {
+    if subjects.contains(&Subject::Followers) {
         figures.extend(waiting("four more followers", memory::per_follower(ground, there)).await?);
     }
     Ok(figures)

@@ -11,6 +11,7 @@ use tokio::time::sleep;
 
 use super::ground::{FLOOR, Ground, SOURCES, plain, seen_by_all, source, update};
 use super::table::{Figure, Reach};
+use super::timeline::{Moment, Timeline};
 
 /// Between two measurements: the events and audit lines of the last one must not disturb the next.
 const REST: Duration = Duration::from_millis(150);
@@ -23,6 +24,7 @@ struct Samples {
     towline: Vec<f64>,
     floor: Vec<f64>,
     answered: Vec<f64>,
+    timeline: Timeline,
 }
 
 /// Measures `rounds` creations and as many updates. Towline is running.
@@ -50,9 +52,10 @@ async fn one_round(ground: &Ground, round: usize, (created, updated): &mut (Samp
 
     let object = source(&name, 0);
     sleep(REST).await;
-    let began = Instant::now();
+    let (moment, began) = (Moment::now(ground), Instant::now());
     ground.hub().create(SOURCES, &object).await?;
     created.towline.push(since(began, seen_by_all(&ground.copies, &name, 0).await?));
+    created.timeline.add(ground, &moment).await?;
 
     let patch = update(1);
     sleep(REST).await;
@@ -62,10 +65,10 @@ async fn one_round(ground: &Ground, round: usize, (created, updated): &mut (Samp
     updated.floor.push(since(began, seen_by_all(&ground.written, &name, 1).await?));
 
     sleep(REST).await;
-    let began = Instant::now();
+    let (moment, began) = (Moment::now(ground), Instant::now());
     ground.hub().patch(&format!("{SOURCES}/{name}"), &patch).await?;
     updated.towline.push(since(began, seen_by_all(&ground.copies, &name, 1).await?));
-    Ok(())
+    updated.timeline.add(ground, &moment).await
 }
 
 fn since(began: Instant, seen: Instant) -> f64 {
@@ -77,6 +80,7 @@ impl Samples {
         self.towline.extend(other.towline);
         self.floor.extend(other.floor);
         self.answered.extend(other.answered);
+        self.timeline.extend(other.timeline);
     }
 
     fn figures(&self, what: &str) -> Vec<Figure> {
@@ -86,7 +90,7 @@ impl Samples {
                 .with("rounds", self.towline.len())
                 .with("floor_until_answered_s", quantile(&self.answered, percent))
         };
-        vec![figure(50, Reach::AtMost(1.4)), figure(90, Reach::None)]
+        vec![figure(50, Reach::AtMost(1.4)).with("timeline_ms", self.timeline.medians()), figure(90, Reach::None)]
     }
 }
 

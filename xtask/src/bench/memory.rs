@@ -45,11 +45,12 @@ pub(super) async fn per_follower(ground: &mut Ground, sources: u32) -> Result<Ve
     Ok(vec![figure.with("four_followers_kib", few).with("eight_followers_kib", many)])
 }
 
+/// Its private memory: which pages of the program happen to be read is not the follower's doing.
 async fn after_start(ground: &Ground, followers: &[&str], sources: u32) -> Result<f64> {
     let towline = ground.towline(followers).await?;
     towline.in_step(followers, sources).await?;
     sleep(Duration::from_secs(2)).await;
-    let resident = mib(&towline, "VmRSS")? * KIB;
+    let resident = mib(&towline, "RssAnon")? * KIB;
     towline.stop().await?;
     Ok(resident)
 }

@@ -86,7 +86,7 @@ impl Figure {
         };
         let floor = self.floor.map(|floor| self.number(floor)).unwrap_or_default();
         let towline = self.number(self.towline);
-        format!("| {:<52} | {floor:>9} | {towline:>9} | {ratio:>5} | {:>17} | {verdict:<7} |", self.name, self.reach())
+        format!("| {:<66} | {floor:>9} | {towline:>10} | {ratio:>5} | {:>17} | {verdict:<7} |", self.name, self.reach())
     }
 
     fn reach(&self) -> String {
@@ -103,10 +103,10 @@ impl Figure {
 /// The table, as Markdown that is readable as it is.
 pub(super) fn table(figures: &[Figure]) -> String {
     let mut text = format!(
-        "| {:<52} | {:>9} | {:>9} | {:>5} | {:>17} | {:<7} |\n",
+        "| {:<66} | {:>9} | {:>10} | {:>5} | {:>17} | {:<7} |\n",
         "figure", "floor", "Towline", "ratio", "reach", "reached"
     );
-    let _ = writeln!(text, "|{:-<54}|{:-<10}:|{:-<10}:|{:-<6}:|{:-<18}:|{:-<9}|", "", "", "", "", "", "");
+    let _ = writeln!(text, "|{:-<68}|{:-<10}:|{:-<11}:|{:-<6}:|{:-<18}:|{:-<9}|", "", "", "", "", "", "");
     for figure in figures {
         let _ = writeln!(text, "{}", figure.line());
     }
