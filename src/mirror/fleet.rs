@@ -1,6 +1,8 @@
 //! Which worker serves which cluster. Every name is asked once where it leads; names that lead to the same cluster are
 //! routes to one worker; the management cluster is skipped.
 
+mod known;
+
 use super::{
     dial::Route,
     inquiry::Inquiry,
@@ -21,6 +23,7 @@ use crate::{
     follower::catalog::{Catalog, Entry},
     source::Snapshot,
 };
+use known::{Known, pause};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -35,8 +38,6 @@ use tokio_util::sync::CancellationToken;
 
 /// Removed and added again within this time is no change.
 const GRACE: Duration = Duration::from_secs(5);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What the fleet is told, always the newest.
 pub struct Feeds {
@@ -86,19 +87,6 @@ pub struct Fleet {
     ending: BTreeSet<ClusterUid>,
     moved: (mpsc::Sender<Moved>, mpsc::Receiver<Moved>),
     stop: CancellationToken,
-}
-
-struct Known {
-    entry: Entry,
-    uid: Option<ClusterUid>,
-    /// An open connection, for the worker to begin with.
-    session: Option<Session>,
-    problem: Option<String>,
-    attempts: u32,
-    /// When it goes, if no provider knows it any more.
-    leaves: Option<Instant>,
-    /// The management cluster was skipped, and that was told.
-    skipped: bool,
 }
 
 struct Handle {
@@ -388,12 +376,6 @@ impl Fleet {
     }
 }
 
-impl Known {
-    fn new(entry: Entry) -> Self {
-        Self { entry, uid: None, session: None, problem: None, attempts: 0, leaves: None, skipped: false }
-    }
-}
-
 impl Orders {
     fn is_same(&self, other: &Self) -> bool {
         let prints = |orders: &Self| -> Vec<_> {
@@ -412,13 +394,4 @@ pub enum FleetError {
     /// A task panicked.
     #[error("a task of the fleet failed: {0}")]
     Task(#[from] tokio::task::JoinError),
-}
-
-fn pause(attempts: u32) -> Duration {
-    match attempts.checked_sub(1) {
-        None => Duration::ZERO,
-        Some(doublings) => {
-            FIRST_PAUSE.saturating_mul(1 << doublings.min(8)).min(LONGEST_PAUSE).mul_f64(0.75 + fastrand::f64() / 2.0)
-        }
-    }
 }
