@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use controlplane::eventually;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{ChildStdout, Command};
 use tokio::time::timeout;
 
 /// It may have to build Towline first.
@@ -21,7 +21,9 @@ async fn the_demo_tells_its_story_stays_up_and_leaves_nothing_behind() -> Result
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .spawn()?;
-    let told = timeout(CAP, told(&mut demo)).await??;
+    // Kept to the end: what is printed last must find a reader.
+    let mut lines = BufReader::new(demo.stdout.take().context("no output")?).lines();
+    let told = timeout(CAP, told(&mut lines)).await??;
     for chapter in ["1. Copies arrive", "2. The certificate", "3. Copies heal", "4. Copies go", "5. Your turn"] {
         ensure!(told.contains(chapter), "no {chapter:?} in:\n{told}");
     }
@@ -39,8 +41,7 @@ async fn the_demo_tells_its_story_stays_up_and_leaves_nothing_behind() -> Result
 }
 
 /// What it prints until it stays up.
-async fn told(demo: &mut Child) -> Result<String> {
-    let mut lines = BufReader::new(demo.stdout.take().context("no output")?).lines();
+async fn told(lines: &mut Lines<BufReader<ChildStdout>>) -> Result<String> {
     let mut told = String::new();
     while let Some(line) = lines.next_line().await? {
         told += &line;
