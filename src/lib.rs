@@ -12,6 +12,7 @@
 //! - [`cli`]: one file per subcommand.
 
 pub mod api;
+pub mod aws;
 pub mod cli;
 pub mod cluster;
 pub mod follower;
