@@ -11,7 +11,8 @@
 //! - [`login`]: where its bearer token comes from; [`exec`]: credential plugins.
 //! - `link`: one connection; `wire`: one request over it, the first of which is the question who is there.
 //! - [`session`]: requests over links that all lead to the same cluster; [`call`]: what is asked and answered.
-//! - [`watch`]: list + watch of one selection; [`lines`]: its framing; [`page`]: its pages and events.
+//! - [`watch`]: list + watch of one selection; [`lines`] and [`objects`]: their framing;
+//!   [`page`]: what is in them.
 //! - [`paths`], [`status`], [`error`], [`backoff`], [`buffer`]: pure parts.
 //!
 //! Architecture invariant: nothing here runs detached. All of a session's tasks end with its last clone.
@@ -28,6 +29,7 @@ pub mod kubeconfig;
 pub mod lines;
 mod link;
 pub mod login;
+pub mod objects;
 pub mod page;
 pub mod paths;
 pub mod session;

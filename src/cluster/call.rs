@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 
 /// An object holds at most a mebibyte, and JSON may write each byte of it as six.
 const OBJECT_CAP: usize = 8 << 20;
-const LIST_CAP: usize = 16 << 20;
+/// The largest page of a list.
+pub(super) const LIST_CAP: usize = 16 << 20;
 const OBJECT_PATIENCE: Duration = Duration::from_secs(10);
 const LIST_PATIENCE: Duration = Duration::from_secs(30);
 

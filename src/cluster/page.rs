@@ -1,35 +1,16 @@
-//! Decodes pages of lists and lines of watches, one object at a time, so that a bad one does not spoil the rest, and a page
-//! of large ones is not held twice. Pure.
+//! Decodes what lists and watches hold, one object at a time, so that a bad one does not spoil the rest. Pure.
 
 use super::{error::Error, status::Status, watch::Event};
 use crate::api::names::ResourceVersion;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
-use std::ops::Range;
-use zeroize::Zeroizing;
 
-/// One page of a list.
+/// What a page of a list says beside its objects.
 pub struct Page {
-    /// Its objects, in the server's order.
-    pub items: Items,
     /// The version that the whole list shows.
     pub version: Option<ResourceVersion>,
     /// Where the next page begins, if there is one.
     pub next: Option<String>,
-}
-
-/// Objects of a page that are not decoded yet: there is one body, and never more than one object beside it.
-pub struct Items {
-    body: Zeroizing<Vec<u8>>,
-    places: std::vec::IntoIter<Range<usize>>,
-}
-
-impl Items {
-    /// The next object: `Listed` or `Undecodable`.
-    pub fn take<T: DeserializeOwned>(&mut self) -> Option<Event<T>> {
-        let item = self.body.get(self.places.next()?).unwrap_or_default();
-        Some(serde_json::from_slice(item).map_or_else(|_| undecodable(item), Event::Listed))
-    }
 }
 
 /// One line of a watch.
@@ -43,11 +24,9 @@ pub enum Line<T> {
 }
 
 #[derive(Deserialize)]
-struct WireList<'a> {
+struct WireList {
     #[serde(default)]
     metadata: ListMeta,
-    #[serde(borrow, default)]
-    items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -81,18 +60,16 @@ struct MinimalMeta {
     resource_version: Option<String>,
 }
 
-/// Reads one page, but for its objects.
-pub fn page(body: Zeroizing<Vec<u8>>) -> Result<Page, Error> {
-    let list: WireList<'_> = serde_json::from_slice(&body).map_err(|error| Error::decode("list", &error))?;
-    let start = body.as_ptr().addr();
-    let place = |item: &RawValue| {
-        let begin = item.get().as_ptr().addr() - start;
-        begin..begin + item.get().len()
-    };
-    let places: Vec<Range<usize>> = list.items.unwrap_or_default().into_iter().map(place).collect();
+/// Reads a page without its objects.
+pub fn page(frame: &[u8]) -> Result<Page, Error> {
+    let list: WireList = serde_json::from_slice(frame).map_err(|error| Error::decode("list", &error))?;
     let (version, next) = (version(list.metadata.resource_version), list.metadata.next);
-    let items = Items { body, places: places.into_iter() };
-    Ok(Page { items, version, next: next.filter(|token| !token.is_empty()) })
+    Ok(Page { version, next: next.filter(|token| !token.is_empty()) })
+}
+
+/// Decodes one object of a list: `Listed` or `Undecodable`.
+pub fn listed<T: DeserializeOwned>(object: &[u8]) -> Event<T> {
+    serde_json::from_slice(object).map_or_else(|_| undecodable(object), Event::Listed)
 }
 
 /// Decodes one line of a watch.
@@ -149,30 +126,24 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_object_does_not_spoil_its_page() {
-        let body = br#"{"kind":"SecretList","metadata":{"resourceVersion":"7","continue":"more"},"items":[
-            {"data":1}, {"metadata":{"namespace":"web","name":"bad","resourceVersion":"5"},"data":"x"}, {"data":3}]}"#;
-        let mut page = page(Zeroizing::new(body.to_vec())).unwrap();
-        let bad = Event::Undecodable {
+    fn a_bad_object_is_told_by_its_name() {
+        let bad = br#"{"metadata":{"namespace":"web","name":"bad","resourceVersion":"5"},"data":"x"}"#;
+        let expected = Event::Undecodable {
             namespace: "web".to_owned(),
             name: "bad".to_owned(),
             resource_version: Some("5".into()),
             deleted: false,
         };
-        let events: Vec<Event<Object>> = std::iter::from_fn(|| page.items.take()).collect();
-        assert_eq!(events, [Event::Listed(Object { data: 1 }), bad, Event::Listed(Object { data: 3 })]);
-        assert_eq!((page.version, page.next.as_deref()), (Some("7".into()), Some("more")));
+        assert_eq!((listed::<Object>(bad), listed(br#"{"data":1}"#)), (expected, Event::Listed(Object { data: 1 })));
     }
 
     #[test]
-    fn an_empty_list_may_have_no_items_at_all() {
-        for body in [
-            r#"{"metadata":{"resourceVersion":"7"},"items":null}"#,
-            r#"{"metadata":{"resourceVersion":"7","continue":""}}"#,
-        ] {
-            let mut page = page(Zeroizing::new(body.as_bytes().to_vec())).unwrap();
-            assert_eq!((page.items.take::<Object>(), page.next), (None, None), "{body}");
-        }
+    fn a_page_says_which_version_it_shows_and_where_the_next_one_begins() {
+        let read = |frame: &str| page(frame.as_bytes()).map(|page| (page.version, page.next)).ok();
+        let more = r#"{"kind":"SecretList","metadata":{"resourceVersion":"7","continue":"more"},"items":[]}"#;
+        assert_eq!(read(more), Some((Some("7".into()), Some("more".to_owned()))));
+        let last = r#"{"metadata":{"resourceVersion":"7","continue":""}}"#;
+        assert_eq!((read(last), read(r#"{"metadata":{"#)), (Some((Some("7".into()), None)), None));
     }
 
     #[test]

@@ -1,19 +1,19 @@
 //! List + watch of one selection: a loop with a state and one step, that never spins and never stops.
 //!
 //! ```text
-//!          ┌──────────────── 410, list token expired ─────────────┐
-//! Begin ──▶ Paging ──▶ (all pages) ──▶ Idle ──▶ Watching ──────────┤
-//!                                       ▲           │ closed, error │
-//!                                       └── wait ◀──┘◀──────────────┘
+//!          ┌──────────────────── 410, list token expired ──────────┐
+//! Begin ──▶ Paging ⇄ Listing ──▶ (all pages) ──▶ Idle ──▶ Watching ──┤
+//!                                                 ▲          │ closed, error
+//!                                                 └── wait ◀─┘◀──────┘
 //! ```
 
 use super::{
     backoff::Backoff,
-    buffer::Buffer,
-    call::Call,
+    call::{self, Call},
     error::{Class, Error},
     lines::{self, Lines},
-    page::{self, Items, Line},
+    objects::{Objects, Uncut},
+    page::{self, Line},
     paths::Url,
     session::{Lane, Reply, Session},
 };
@@ -30,7 +30,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep, timeout},
 };
-use zeroize::Zeroizing;
 
 const PAGE: u32 = 250;
 /// How long a page may hold its permit without a byte.
@@ -125,7 +124,6 @@ impl<T: DeserializeOwned + Send + 'static> Watch<T> {
             backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
             wait: None,
             listed_at: None,
-            listed: None,
             ready: VecDeque::new(),
             state,
         };
@@ -164,8 +162,6 @@ struct Machine<T> {
     backoff: Backoff,
     wait: Option<Duration>,
     listed_at: Option<Instant>,
-    /// Objects of a page to hand out, before all else.
-    listed: Option<Items>,
     /// Events to hand out, each with the version that is reached by it.
     ready: VecDeque<(Event<T>, Option<ResourceVersion>)>,
     state: State,
@@ -174,6 +170,7 @@ struct Machine<T> {
 enum State {
     Begin,
     Paging(Paging),
+    Listing(Box<Listing>),
     Idle,
     Watching(Box<Watching>),
 }
@@ -181,6 +178,18 @@ enum State {
 struct Paging {
     next: Option<String>,
     limit: u32,
+}
+
+/// A page that is being read. The permit is given up when nothing comes: a stalled follower must not keep others from
+/// listing.
+struct Listing {
+    paging: Paging,
+    reply: Reply,
+    objects: Objects,
+    permit: Option<OwnedSemaphorePermit>,
+    patience: Duration,
+    /// How many more bytes are taken.
+    room: usize,
 }
 
 struct Watching {
@@ -193,10 +202,6 @@ struct Watching {
 impl<T: DeserializeOwned> Machine<T> {
     async fn next(&mut self) -> Result<Event<T>, Error> {
         loop {
-            if let Some(event) = self.listed.as_mut().and_then(Items::take) {
-                return Ok(event);
-            }
-            self.listed = None;
             if let Some((event, version)) = self.ready.pop_front() {
                 if version.is_some() {
                     self.version.set(version);
@@ -216,6 +221,7 @@ impl<T: DeserializeOwned> Machine<T> {
             State::Begin => Ok(self.begin()),
             // Boxed: an open watch, which is what there are thousands of, keeps no room for the other states.
             State::Paging(paging) => Box::pin(self.page(paging)).await,
+            State::Listing(listing) => Box::pin(self.list(listing)).await,
             State::Idle => Box::pin(self.open()).await,
             State::Watching(watching) => self.read(watching).await,
         }
@@ -229,20 +235,44 @@ impl<T: DeserializeOwned> Machine<T> {
         State::Paging(Paging { next: None, limit: PAGE })
     }
 
-    /// One page. One that is too large is asked for again in smaller pieces: the token allows that.
-    async fn page(&mut self, mut paging: Paging) -> Result<State, Error> {
-        let read = fetch(&self.session, &list(&self.selection, &paging), &self.permits).await;
-        let page = match read {
-            Err(Error::TooLarge { .. }) if paging.limit > 1 => {
-                paging.limit = (paging.limit / 8).max(1);
-                return Ok(State::Paging(paging));
+    async fn page(&mut self, paging: Paging) -> Result<State, Error> {
+        let mut permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        let call = list(&self.selection, &paging);
+        let reply = patient(&mut permit, self.session.send(&call, Lane::Call)).await?;
+        let (objects, patience, room) = (Objects::new(lines::LONGEST), call.patience, call.cap);
+        Ok(State::Listing(Box::new(Listing { paging, reply, objects, permit, patience, room })))
+    }
+
+    /// Goes on reading a page, up to its next object. One that is too large is asked for again in smaller pieces: the token
+    /// allows that, and whatever was listed twice is the same.
+    async fn list(&mut self, mut listing: Box<Listing>) -> Result<State, Error> {
+        loop {
+            let cut = listing.objects.cut().map_err(|uncut| match uncut {
+                Uncut::TooLong => Error::TooLarge { verb: "list", cap: lines::LONGEST },
+                Uncut::NoObject => Error::Decode { verb: "list", category: "data", position: 0 },
+            })?;
+            if let Some(object) = cut {
+                self.ready.push_back((page::listed(&object), None));
+                return Ok(State::Listing(listing));
             }
-            read => page::page(read?)?,
-        };
-        self.listed = Some(page.items);
+            let patience = listing.patience;
+            let Some(piece) = patient(&mut listing.permit, listing.reply.piece(patience)).await? else {
+                return self.listed(*listing);
+            };
+            match listing.room.checked_sub(piece.len()) {
+                Some(room) => listing.room = room,
+                None => return smaller(listing.paging),
+            }
+            listing.objects.push(piece);
+        }
+    }
+
+    /// A page has come to its end.
+    fn listed(&mut self, listing: Listing) -> Result<State, Error> {
+        let page = page::page(&listing.objects.frame())?;
         if page.next.is_some() {
             // Where the large ones were, small ones may follow.
-            return Ok(State::Paging(Paging { next: page.next, limit: (paging.limit * 2).min(PAGE) }));
+            return Ok(State::Paging(Paging { next: page.next, limit: (listing.paging.limit * 2).min(PAGE) }));
         }
         let version =
             page.version.ok_or(Error::Decode { verb: "list", category: "no resourceVersion", position: 0 })?;
@@ -316,17 +346,12 @@ impl<T: DeserializeOwned> Machine<T> {
     }
 }
 
-/// Reads one page. The permit is given up when nothing comes: a stalled follower must not keep others from listing.
-async fn fetch(session: &Session, call: &Call, permits: &Arc<Semaphore>) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let mut permit = Arc::clone(permits).acquire_owned().await.ok();
-    let mut reply = patient(&mut permit, session.send(call, Lane::Call)).await?;
-    let mut body = Buffer::with_capacity(reply.announced(call.cap));
-    while let Some(piece) = patient(&mut permit, reply.piece(call.patience)).await? {
-        if !body.push(&piece, call.cap) {
-            return Err(Error::TooLarge { verb: call.verb, cap: call.cap });
-        }
+/// The same page in smaller pieces.
+fn smaller(paging: Paging) -> Result<State, Error> {
+    if paging.limit == 1 {
+        return Err(Error::TooLarge { verb: "list", cap: call::LIST_CAP });
     }
-    Ok(body.take())
+    Ok(State::Paging(Paging { limit: (paging.limit / 8).max(1), ..paging }))
 }
 
 async fn patient<F: Future>(permit: &mut Option<OwnedSemaphorePermit>, work: F) -> F::Output {

@@ -9,13 +9,13 @@ use crate::{
     api::{
         approval::{self, Approvals},
         key::{Kind, ObjectKey},
-        names::{ClusterUid, Namespace},
+        names::{ClusterUid, Namespace, ResourceVersion},
     },
     cluster::{
         call::Call,
         endpoint::Endpoint,
         error::{Class, Error},
-        paths,
+        paths::{self, Url},
         session::{Options, Session},
         watch::{Event, Selection, Watch},
     },
@@ -202,13 +202,11 @@ impl Reader {
     fn fetch(&mut self, session: &Session) {
         while self.fetching.len() < FETCHES_AT_ONCE {
             let Some(key) = self.to_fetch.pop_front() else { return };
-            if !self.store.wants(&key) {
-                continue;
-            }
+            let Some(version) = self.store.wanted(&key).cloned() else { continue };
             let session = session.clone();
             let get = async move {
-                let answer = session.call(Call::get(paths::object(&key))).await;
-                (key, answer.and_then(|answer| answer.decode()))
+                let result = fetch(&session, &key, &version).await;
+                (key, result)
             };
             self.fetching.push(get.boxed());
         }
@@ -319,6 +317,18 @@ impl Reader {
             changed
         });
     }
+}
+
+/// Reads an object at least as new as what its watch has shown. The API server's cache, which feeds that watch, knows it
+/// already and spares etcd the read. Where that cannot say (another replica behind the same address lags), etcd can.
+async fn fetch(session: &Session, key: &ObjectKey, version: &ResourceVersion) -> Result<Object, Error> {
+    let path = paths::object(key);
+    let known = Url::new(path.clone()).with("resourceVersion", version.as_str());
+    let answer = match session.call(Call::get(known.build())).await {
+        Err(error) if error.class() == Class::Transient => session.call(Call::get(path)).await,
+        answer => answer,
+    };
+    answer?.decode()
 }
 
 enum Seen {

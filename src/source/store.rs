@@ -147,9 +147,9 @@ impl Store {
         self.replace(source);
     }
 
-    /// Whether this object is still to be fetched.
-    pub fn wants(&self, key: &ObjectKey) -> bool {
-        self.fetches.contains_key(key)
+    /// The version that an object must have at least when it is fetched; `None` if it need not be fetched any more.
+    pub fn wanted(&self, key: &ObjectKey) -> Option<&ResourceVersion> {
+        self.fetches.get(key).map(|fetch| &fetch.version)
     }
 
     /// All objects that are still to be fetched.

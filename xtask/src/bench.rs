@@ -83,7 +83,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     controlplane::provide().await?;
     let machine = Machine::look();
     let mut ground = waiting("starting five control planes", Ground::lay(&program)).await?;
-    let figures = measure(&mut ground, &arguments).await?;
+    let mut figures = Vec::new();
+    let measured = measure(&mut ground, &arguments, &mut figures).await;
+    // What was measured before something failed took minutes, too.
     say(format!("\n{}\n\n{}", machine.line(), table::table(&figures)));
     say(
         "Floor: a bare keep-alive client that writes the same objects straight to all followers, in turns with Towline.",
@@ -95,7 +97,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(path) = arguments.picture {
         save(&path, &picture::draw(&figures, &machine.line()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    measured.map(|()| ExitCode::SUCCESS)
 }
 
 /// The floor's client must be as fast as Towline's, or the ratios would flatter it.
@@ -108,12 +110,11 @@ async fn again_in_release() -> Result<ExitCode> {
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn measure(ground: &mut Ground, arguments: &Arguments) -> Result<Vec<Figure>> {
+async fn measure(ground: &mut Ground, arguments: &Arguments, figures: &mut Vec<Figure>) -> Result<()> {
     let all = Subject::value_variants();
     let subjects = if arguments.only.is_empty() { all } else { &*arguments.only };
     let wanted = |subject| subjects.contains(&subject);
     let sources = arguments.sources;
-    let mut figures = Vec::new();
     if wanted(Subject::Latency) {
         let towline = ground.towline(&FOLLOWERS).await?;
         figures.extend(waiting("one source at a time", latency::measure(ground, arguments.rounds)).await?);
@@ -130,7 +131,7 @@ async fn measure(ground: &mut Ground, arguments: &Arguments) -> Result<Vec<Figur
     if wanted(Subject::Trouble) {
         figures.extend(waiting("a silent follower", trouble::measure(ground, arguments.rounds)).await?);
     }
-    Ok(figures)
+    Ok(())
 }
 
 /// What is measured while many copies are in step.

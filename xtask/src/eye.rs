@@ -48,7 +48,7 @@ struct Metadata {
 impl Eye {
     /// Looks at the objects at `path`, a collection.
     pub(crate) async fn open(cluster: &Cluster, path: &str) -> Result<Self> {
-        let client = client(cluster).await?;
+        let client = client(cluster, cluster.admin_token()).await?;
         let (sender, seen) = watch::channel(Seen::new());
         let url = format!("{path}?watch=1&timeoutSeconds=86400");
         let mut task = JoinSet::new();
@@ -83,9 +83,9 @@ impl Eye {
     }
 }
 
-/// The admin's client, without any limit of time: a quiet watch is a good one.
-pub(crate) async fn client(cluster: &Cluster) -> Result<Client> {
-    let kubeconfig = Kubeconfig::from_yaml(&cluster.kubeconfig_admin())?;
+/// A client without any limit of time: a quiet watch is a good one.
+pub(crate) async fn client(cluster: &Cluster, token: &str) -> Result<Client> {
+    let kubeconfig = Kubeconfig::from_yaml(&cluster.kubeconfig(&cluster.url(), token))?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     config.read_timeout = None;
     Ok(Client::try_from(config)?)

@@ -57,6 +57,11 @@ impl Lab {
         std::iter::once(&self.fleet.management).chain(&self.fleet.followers)
     }
 
+    /// The followers, each with the token that Towline has there.
+    pub(crate) fn followers(&self) -> impl Iterator<Item = (&Cluster, &str)> {
+        self.fleet.followers.iter().zip(self.tokens.iter().map(String::as_str))
+    }
+
     /// The kubeconfig that Towline reads of the management cluster.
     pub(crate) fn hub_kubeconfig(&self) -> Result<PathBuf> {
         let hub = &self.fleet.management;
@@ -65,7 +70,7 @@ impl Lab {
 
     /// The kubeconfig of the first followers, by these names.
     pub(crate) fn followers_kubeconfig(&self, names: &[&str]) -> Result<PathBuf> {
-        let clusters = self.fleet.followers.iter().zip(&self.tokens).zip(names);
+        let clusters = self.followers().zip(names);
         let contexts: Vec<Context> =
             clusters.map(|((cluster, token), name)| Context { name, cluster, server: cluster.url(), token }).collect();
         self.file("followers.kubeconfig", &kubeconfig(&contexts))

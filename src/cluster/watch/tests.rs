@@ -204,13 +204,20 @@ async fn a_watch_resumed_in_the_middle_of_a_list_lists_anew() {
 
 #[tokio::test]
 async fn a_page_that_is_too_large_is_asked_for_in_smaller_pieces() {
-    let lists = |seen: &Seen| match seen.url.contains("limit=250") {
-        true => Say::Pieces((0..17).map(|_| "x".repeat(1 << 20)).collect()),
-        false => list(7, "", &[item(1, 1)]),
+    let large = || format!(r#"{{"data":1,"filler":"{}"}},"#, "x".repeat(1 << 20));
+    let lists = move |seen: &Seen| match seen.url.contains("limit=250") {
+        true => Say::Pieces(std::iter::once(r#"{"items":["#.to_owned()).chain((0..17).map(|_| large())).collect()),
+        false => list(7, "", &[item(2, 1)]),
     };
     let fake = Fake::http1(server(lists, |_| Say::Open(Vec::new()))).await;
     let mut watch = watch_of(&fake).await;
-    assert_eq!(take(&mut watch, 3).await, [Event::RelistBegun, Event::Listed(Object { data: 1 }), Event::RelistDone]);
+    let events = take(&mut watch, 18).await;
+    assert_eq!(events[0], Event::RelistBegun);
+    assert_eq!(
+        events[1..16],
+        std::iter::repeat_with(|| Event::Listed(Object { data: 1 })).take(15).collect::<Vec<_>>()
+    );
+    assert_eq!(events[16..], [Event::Listed(Object { data: 2 }), Event::RelistDone]);
     assert!(fake.asked()[1].url.contains("limit=31"));
 }
 

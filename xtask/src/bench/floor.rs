@@ -1,7 +1,8 @@
 //! The floor: a bare client that does no more than write.
 //!
 //! One keep-alive client per follower, all connections open before the clock starts, no watch, no decision, no reading of
-//! the answers beyond their status. It writes the same bytes of data as Towline, to all followers at once.
+//! the answers beyond their status. It writes the same bytes of data as Towline, to all followers at once, as the same user:
+//! an API server has as much to check.
 
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
@@ -26,8 +27,8 @@ impl Floor {
     /// Connects.
     pub(super) async fn connect(lab: &Lab, followers: usize) -> Result<Self> {
         let mut clients = Vec::new();
-        for cluster in lab.fleet.followers.iter().take(followers) {
-            clients.push(eye::client(cluster).await?);
+        for (cluster, token) in lab.followers().take(followers) {
+            clients.push(eye::client(cluster, token).await?);
         }
         let floor = Self { clients };
         // So that every connection that will be used is open.

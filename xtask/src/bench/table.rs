@@ -71,7 +71,8 @@ impl Figure {
 
     fn number(&self, value: f64) -> String {
         match self.unit {
-            "s" => format!("{value:.3} s"),
+            "s" if value < 1.0 => format!("{:.1} ms", 1e3 * value),
+            "s" => format!("{value:.2} s"),
             "" => format!("{value}"),
             unit => format!("{value:.1} {unit}"),
         }

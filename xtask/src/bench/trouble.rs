@@ -23,7 +23,10 @@ pub(super) async fn measure(ground: &Ground, rounds: usize) -> Result<Vec<Figure
     let proxy = Proxy::start(follower)?;
     let towline = ground.towline_with(ground.lab.followers_kubeconfig_via(&FOLLOWERS, &proxy.url())?).await?;
     ground.hub().create(SOURCES, &source(NAME, 0)).await?;
-    seen_by_all(&ground.copies, NAME, 0).await?;
+    let (first, others) = split(ground)?;
+    for eyes in [first, others] {
+        seen_by_all(eyes, NAME, 0).await?;
+    }
     let before = latencies(ground, 1, rounds).await?;
 
     proxy.set(Behaviour::BlackHole).await?;
@@ -32,7 +35,6 @@ pub(super) async fn measure(ground: &Ground, rounds: usize) -> Result<Vec<Figure
 
     proxy.set(Behaviour::Forward(follower)).await?;
     let began = Instant::now();
-    let (first, _) = split(ground)?;
     let newest = seen_by_all(first, NAME, 2 * rounds).await?;
     towline.stop().await?;
     let latency = "the others' latency meanwhile, p50 (floor: before)";
@@ -67,7 +69,8 @@ async fn latencies(ground: &Ground, first: usize, rounds: usize) -> Result<Vec<f
     Ok(samples)
 }
 
-/// The eye on the silent follower, and those on the others.
+/// The eye on the silent follower, and those on the others. Followers that were started for another measurement are not
+/// Towline's now.
 fn split(ground: &Ground) -> Result<(&[Eye], &[Eye])> {
     let eyes = ground.copies.get(..FOLLOWERS.len());
     let split = eyes.and_then(|eyes| eyes.split_at_checked(1));
