@@ -6,7 +6,7 @@
 //!                                                           └▶ clusters: DescribeCluster, cached ──▶ endpoint, CA, id
 //! ```
 //! In reading order: [`chain`], [`settings`] and [`profile`] (who we are), [`roles`] (credentials), [`token`] with [`host`] and
-//! [`clock`], [`clusters`], [`api`] (the calls themselves), [`error`].
+//! [`clock`], [`clusters`], [`api`] (the calls themselves), [`error`]; and [`iam`]: the policies that all of it needs.
 //!
 //! Architecture invariant: nothing here knows Kubernetes.
 
@@ -16,6 +16,7 @@ pub mod clock;
 pub mod clusters;
 pub mod error;
 pub mod host;
+pub mod iam;
 pub mod profile;
 pub mod roles;
 pub mod settings;

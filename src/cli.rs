@@ -4,6 +4,7 @@ pub mod args;
 pub mod deletions;
 pub mod engine;
 pub mod inspect;
+pub mod manifests;
 pub mod output;
 pub mod plan;
 pub mod run;
@@ -28,6 +29,7 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
         args::Task::Run(run) => run::run(*run).await,
         args::Task::Plan(plan) => plan::plan(*plan).await,
         args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
+        args::Task::Manifests(wanted) => manifests::manifests(&wanted),
     }
 }
 

@@ -3,6 +3,7 @@
 //! The map, in reading order:
 //! - [`api`]: what users write (annotations, selectors, policy) and what Towline writes (marks). Pure.
 //! - [`object`]: what a ConfigMap or Secret holds. Pure.
+//! - [`aws`]: what Towline needs on AWS.
 //! - [`cluster`]: one API server: how it is reached, asked and watched.
 //! - [`source`]: which objects to ship, and where to.
 //! - [`follower`]: which clusters there are, and how to reach them.

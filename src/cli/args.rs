@@ -1,7 +1,7 @@
 //! The command line: what was typed (`…Flags`, clap) and what it means (checked, in the words of the other rooms).
 //!
 //! ```text
-//! argv, TOWLINE_* ──clap──▶ Cli { RunFlags | PlanFlags | DeletionsFlags } ──check──▶ Task { Run | Plan | Deletions }
+//! argv, TOWLINE_* ──clap──▶ Cli { RunFlags | PlanFlags | … } ──check──▶ Task { Run | Plan | … }
 //! ```
 //! Architecture invariant: nobody but `check` reads a flag's text; all rooms get validated values. The only file that is
 //! read here is the policy file.
@@ -22,6 +22,7 @@ mod followers;
 mod guard;
 mod home;
 mod kubed;
+mod manifests;
 mod plan;
 mod run;
 mod sources;
@@ -32,6 +33,7 @@ pub use followers::Followers;
 pub use guard::Guard;
 pub use home::{Hub, Identity, Surroundings};
 pub use kubed::WriteRate;
+pub use manifests::{Iam, Manifests, Print, RolePart};
 pub use plan::{Output, Plan};
 pub use run::{AuditLog, Job, LogFormat, Logging, Run, WriteMode};
 pub use sources::{SourceNamespaces, Sources};
@@ -58,6 +60,9 @@ enum Command {
     /// See and approve deletions that `run` holds back because they look like a mistake
     #[command(subcommand)]
     Deletions(deletions::DeletionsFlags),
+    /// Print what must be applied before Towline can run
+    #[command(subcommand)]
+    Manifests(manifests::ManifestsFlags),
 }
 
 /// What to do, checked.
@@ -69,6 +74,8 @@ pub enum Task {
     Plan(Box<Plan>),
     /// `towline deletions`.
     Deletions(Deletions),
+    /// `towline manifests`.
+    Manifests(Manifests),
 }
 
 /// Reads the command line and the environment.
@@ -95,6 +102,7 @@ impl Cli {
             Command::Run(flags) => Ok(Task::Run(Box::new(flags.check(self.ignored, around)?))),
             Command::Plan(flags) => Ok(Task::Plan(Box::new(flags.check(self.ignored, around)?))),
             Command::Deletions(flags) => flags.check(around).map(Task::Deletions),
+            Command::Manifests(flags) => flags.check(around).map(Task::Manifests),
         }
     }
 }
@@ -121,6 +129,8 @@ mod heading {
     pub(super) const GUARD: &str = "Deletions";
     pub(super) const KUBED: &str = "Coming from kubed";
     pub(super) const PROCESS: &str = "Process";
+    pub(super) const HUB_ROLE: &str = "Hub role";
+    pub(super) const FOLLOWER_ROLES: &str = "Followers";
     pub(super) const OUTPUT: &str = "Output";
     pub(super) const SERVER: &str = "Running Towline";
 }

@@ -8,6 +8,7 @@ mod eye;
 mod kubeconfig;
 mod lab;
 mod progress;
+mod python;
 mod test;
 mod towline;
 

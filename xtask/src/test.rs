@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all tests, with control planes at hand.
+//! `cargo xtask test`: all tests, with control planes and judges from PyPI at hand.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tokio::process::Command;
 
-use crate::controlplane;
+use crate::{controlplane, python};
 
 /// What `cargo xtask test` takes.
 #[derive(Args)]
@@ -22,14 +22,18 @@ pub(crate) struct Arguments {
     rest: Vec<String>,
 }
 
-/// Builds the control planes first, so that no test seems to hang for minutes, then runs cargo.
+/// Makes the control planes and the other judges first, so that no test seems to hang for minutes, then runs cargo.
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let began = Instant::now();
     eprintln!("control planes: checking that they are built …");
     controlplane::provide().await?;
+    let mut cargo = Command::new("cargo");
+    for tool in python::TOOLS {
+        cargo.env(tool.variable, tool.provide().await?);
+    }
     let command = cargo_arguments(&arguments);
     eprintln!("running: cargo {}", command.join(" "));
-    let status = Command::new("cargo").args(&command).status().await.context("cannot run cargo")?;
+    let status = cargo.args(&command).status().await.context("cannot run cargo")?;
     let verdict = if status.success() { "passed" } else { "FAILED" };
     eprintln!("tests {verdict} after {} s", began.elapsed().as_secs());
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -38,14 +38,19 @@ impl Binaries {
     }
 }
 
-/// The folder that keeps the built programs: `$XDG_CACHE_HOME` (else `~/.cache`) `/towline/controlplane/VERSION`.
-/// Outside `target/`, so that `cargo clean` does not cost ten minutes.
+/// The folder that keeps the built programs: `controlplane/VERSION` in [`cache_root`].
 pub fn cache_folder() -> Result<PathBuf> {
+    Ok(cache_root()?.join("controlplane").join(KUBERNETES_VERSION))
+}
+
+/// The folder of all that is made once: `$XDG_CACHE_HOME` (else `~/.cache`) `/towline`.
+/// Outside `target/`, so that `cargo clean` does not cost ten minutes.
+pub fn cache_root() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = set("XDG_CACHE_HOME")
         .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .context("neither XDG_CACHE_HOME nor HOME is set: no place to keep the programs of a control plane")?;
-    Ok(cache.join("towline/controlplane").join(KUBERNETES_VERSION))
+        .context("neither XDG_CACHE_HOME nor HOME is set: no place to keep what is made once")?;
+    Ok(cache.join("towline"))
 }
 
 /// The program in the folder that `KUBEBUILDER_ASSETS` names, if it is there (envtest has no kube-controller-manager).

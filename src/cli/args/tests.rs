@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 mod flags;
 mod kubed;
+mod manifests;
 mod mistakes;
 
 /// Outside a pod.
@@ -41,6 +42,7 @@ fn name(task: &Task) -> &'static str {
         Task::Run(_) => "run",
         Task::Plan(_) => "plan",
         Task::Deletions(_) => "deletions",
+        Task::Manifests(_) => "manifests",
     }
 }
 
