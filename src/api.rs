@@ -3,6 +3,7 @@
 pub mod annotations;
 pub mod approval;
 pub mod duration;
+pub mod follower;
 mod grammar;
 pub mod key;
 pub mod mark;

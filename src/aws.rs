@@ -5,7 +5,7 @@
 //!                                                           │                                              clock: as AWS sees it
 //!                                                           └▶ clusters: DescribeCluster, cached ──▶ endpoint, CA, id
 //! ```
-//! In reading order: [`chain`], [`settings`] and [`profile`] (who we are), [`roles`] (credentials), [`token`] with [`host`] and
+//! In reading order: [`chain`], [`settings`] and [`profile`] (who we are), [`roles`] (credentials), [`principal`] (both together), [`token`] with [`host`] and
 //! [`clock`], [`clusters`], [`api`] (the calls themselves), [`error`]; and [`iam`]: the policies that all of it needs.
 //!
 //! Architecture invariant: nothing here knows Kubernetes.
@@ -17,6 +17,7 @@ pub mod clusters;
 pub mod error;
 pub mod host;
 pub mod iam;
+pub mod principal;
 pub mod profile;
 pub mod roles;
 pub mod settings;

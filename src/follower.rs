@@ -3,3 +3,4 @@
 pub mod catalog;
 pub mod member;
 pub mod providers;
+pub mod registry;

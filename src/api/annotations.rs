@@ -2,7 +2,7 @@
 
 use super::{
     duration,
-    grammar::{cut, is_dns_label, is_dns_subdomain},
+    grammar::{cut, is_dns_label, is_dns_subdomain, nearest},
     mark,
     names::{FollowerName, ObjectName},
     patterns::{Patterns, is_glob},
@@ -297,27 +297,8 @@ fn is_unknown(key: &str) -> bool {
 fn unknown(key: &str) -> Invalid {
     let typed = cut(key, QUOTED);
     let own = SOURCE_KEYS.into_iter().filter(|key| key.starts_with(TOWLINE));
-    let nearest = own.min_by_key(|known| distance(&typed.to_lowercase(), known)).unwrap_or(FOLLOWERS);
+    let nearest = nearest(&typed, own).unwrap_or(FOLLOWERS);
     Invalid { key: typed, value: String::new(), allowed: format!("a known key, the nearest is {nearest}") }
-}
-
-/// How many characters must be put in, left out or changed to come from one text to the other.
-fn distance(one: &str, two: &str) -> usize {
-    let mut row: Vec<usize> = (0..=two.chars().count()).collect();
-    for (line, typed) in one.chars().enumerate() {
-        let (mut diagonal, mut left) = (line, line + 1);
-        let mut cells = row.iter_mut();
-        if let Some(first) = cells.next() {
-            *first = left;
-        }
-        for (cell, known) in cells.zip(two.chars()) {
-            let changed = diagonal + usize::from(typed != known);
-            diagonal = *cell;
-            left = changed.min(diagonal + 1).min(left + 1);
-            *cell = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

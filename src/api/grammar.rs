@@ -2,6 +2,8 @@
 
 const LABEL_VALUE: usize = 63;
 const SUBDOMAIN: usize = 253;
+/// Characters of a typed word that are looked at.
+const LONGEST_WORD: usize = 100;
 
 /// A DNS-1123 label: a namespace.
 pub(super) fn is_dns_label(text: &str) -> bool {
@@ -46,9 +48,35 @@ pub(super) fn cut(text: &str, characters: usize) -> String {
     short
 }
 
+/// The known word that is most like a typed one.
+pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = cut(typed, LONGEST_WORD).to_lowercase();
+    known.min_by_key(|known| distance(&typed, &known.to_lowercase()))
+}
+
+/// How many characters must be put in, left out or changed to come from one text to the other.
+fn distance(one: &str, two: &str) -> usize {
+    let mut row: Vec<usize> = (0..=two.chars().count()).collect();
+    for (line, typed) in one.chars().enumerate() {
+        let (mut diagonal, mut left) = (line, line + 1);
+        let mut cells = row.iter_mut();
+        if let Some(first) = cells.next() {
+            *first = left;
+        }
+        for (cell, known) in cells.zip(two.chars()) {
+            let changed = diagonal + usize::from(typed != known);
+            diagonal = *cell;
+            left = changed.min(diagonal + 1).min(left + 1);
+            *cell = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn namespaces_are_dns_labels() {
@@ -95,5 +123,25 @@ mod tests {
         assert_eq!(cut("ééé", 2), "éé…");
         assert_eq!(cut("ééé", 3), "ééé");
         assert_eq!(cut("a\nb\u{1b}[2J", 10), "a b [2J");
+    }
+
+    #[test]
+    fn the_nearest_word_is_the_one_with_the_fewest_changes_whatever_its_case() {
+        let nearest = |typed| nearest(typed, ["roleARN", "region", "clusterName"].into_iter());
+        for (typed, meant) in
+            [("roleArn", "roleARN"), ("regoin", "region"), ("cluster_name", "clusterName"), ("", "region")]
+        {
+            assert_eq!(nearest(typed), Some(meant), "{typed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn distance_is_the_number_of_changes(one in "[ab]{0,6}", two in "[ab]{0,6}") {
+            prop_assert_eq!(distance(&one, &two), distance(&two, &one));
+            prop_assert_eq!(distance(&one, &two) == 0, one == two);
+            prop_assert!(distance(&one, &two) <= one.len().max(two.len()));
+            prop_assert_eq!(distance(&one, ""), one.len());
+        }
     }
 }

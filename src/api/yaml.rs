@@ -1,7 +1,13 @@
 //! Reads YAML that operators write, and says where a mistake is without repeating what stands there: somebody may have
 //! pointed a flag at the wrong file, and that one may hold a secret.
 
-use super::grammar::cut;
+mod decode;
+mod tree;
+
+pub(super) use decode::decode;
+pub(super) use tree::{Node, Place, Value, read as tree};
+
+use super::grammar::{cut, nearest};
 use serde::de::DeserializeOwned;
 use serde_saphyr::Error;
 use std::fmt;
@@ -42,9 +48,7 @@ fn explain(error: &Error) -> YamlError {
 /// Never the error's own text: it quotes the lines around the mistake.
 fn problem(error: &Error) -> String {
     match error {
-        Error::SerdeUnknownField { field, expected, .. } => {
-            format!("unknown key `{}`: allowed is {}", cut(field, 64), cut(&expected.join(", "), LONGEST))
-        }
+        Error::SerdeUnknownField { field, expected, .. } => unknown_key(field, expected),
         Error::SerdeUnknownVariant { expected, .. } => format!("allowed is {}", cut(&expected.join(", "), LONGEST)),
         Error::SerdeMissingField { field, .. } => format!("key `{field}` is missing"),
         Error::SerdeInvalidType { expected, .. }
@@ -63,6 +67,11 @@ fn problem(error: &Error) -> String {
         Error::Budget { .. } => "the document is too big".to_owned(),
         _ => "this is not the YAML that is expected here".to_owned(),
     }
+}
+
+pub(super) fn unknown_key(typed: &str, known: &[&str]) -> String {
+    let meant = nearest(typed, known.iter().copied()).map(|key| format!("; the nearest is {key}")).unwrap_or_default();
+    format!("unknown key `{}`: allowed is {}{meant}", cut(typed, 64), cut(&known.join(", "), LONGEST))
 }
 
 #[cfg(test)]
@@ -90,7 +99,10 @@ mod tests {
     #[test]
     fn a_mistake_is_placed_and_explained() {
         let table = [
-            ("mode: Fast\nmood: 1\n", "line 2, column 1: unknown key `mood`: allowed is mode, count, names"),
+            (
+                "mode: Fast\nmood: 1\n",
+                "line 2, column 1: unknown key `mood`: allowed is mode, count, names; the nearest is mode",
+            ),
             ("mode: S3cret", "line 1, column 7: allowed is Fast, Slow"),
             ("mode: Fast\nmode: Slow", "line 2, column 1: key `mode` stands here twice"),
         ];

@@ -19,6 +19,8 @@ const AGAIN: Duration = Duration::from_secs(30);
 /// A cluster, and as whom to ask about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClusterId {
+    /// The role as which EKS is asked: clusters of two accounts may have the same name.
+    pub role_arn: Option<String>,
     /// Its region.
     pub region: String,
     /// Its name.

@@ -61,6 +61,19 @@ impl Settings {
         self.variables.get(name).map(String::as_str)
     }
 
+    /// These, with a profile that wins over keys in the environment, as `--profile` does.
+    pub fn as_profile(&self, profile: &str) -> Self {
+        let keys = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+        let others = self.variables.iter().filter(|(name, _)| !keys.contains(&name.as_str()));
+        let others = others.map(|(name, value)| (name.clone(), value.clone()));
+        Self::from_pairs(others.chain([("AWS_PROFILE".to_owned(), profile.to_owned())]).collect::<BTreeMap<_, _>>())
+    }
+
+    /// What tells these from others. To be hashed, never printed.
+    pub(super) fn features(&self) -> String {
+        self.variables.iter().flat_map(|(name, value)| [name, "=", value, "\n"].map(str::to_owned)).collect()
+    }
+
     /// Where the shared files are.
     pub fn files(&self) -> Files {
         let path = |name| self.get(name).map(PathBuf::from);
@@ -159,6 +172,12 @@ mod tests {
     #[test]
     fn a_default_profile_that_only_sets_a_region_says_nothing_about_who_we_are() {
         assert!(matches!(root(&IRSA, "[default]\nregion = eu-west-1\n"), Ok(Root::WebIdentity(_))));
+    }
+
+    #[test]
+    fn a_profile_that_is_named_wins_over_keys_in_the_environment() {
+        let named = settings(&KEYS).as_profile("default").chain(&Profiles::parse(DEFAULT).unwrap(), NodeRole::Refused);
+        assert_eq!(named.unwrap().root.to_string(), "the keys of profile default");
     }
 
     #[test]

@@ -15,7 +15,12 @@ use crate::{
     follower::{
         catalog::{Catalog, Entry},
         member::Member,
-        providers::kubeconfig_file,
+        providers::{
+            file::{Format, WatchedFile},
+            followers_file::{Connect, FollowersFile},
+            kubeconfig_file::KubeconfigFile,
+        },
+        registry::Registry,
     },
     mirror::{
         apply::Mode,
@@ -56,6 +61,8 @@ pub struct Engine {
     pub sources: watch::Receiver<Snapshot>,
     /// The followers.
     pub directory: watch::Receiver<Directory>,
+    /// What was wrong in the files of followers at the start and is not told by a follower: it was logged, too.
+    pub complaints: Vec<String>,
 }
 
 impl Engine {
@@ -110,13 +117,11 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     let permits = Arc::new(Semaphore::new(LISTS_AT_ONCE));
     let stop = drive.stop.clone();
 
-    let (catalog, file) = catalog(job, &hub)?;
-    let (names, names_seen) = watch::channel(catalog);
-    if let Some(file) = file {
-        tasks.spawn(ends(file.watch(names, stop.clone())));
-    } else {
-        tasks.spawn(hold(names, stop.clone()));
-    }
+    let Providers { mut registry, complaints } = providers(job, &hub, &mut tasks, &stop)?;
+    let (names, names_seen) = watch::channel(registry.catalog());
+    let (labels, labels_wanted) = watch::channel(namespace_labels(&names.borrow()));
+    tasks.spawn(ends(registry.run(names, stop.clone())));
+    tasks.spawn(ends(watch_labels(names_seen.clone(), labels, stop.clone())));
 
     let (sources, sources_seen) = watch::channel(Snapshot::default());
     let (approvals, approvals_seen) = watch::channel(Arc::new(Approvals::new()));
@@ -124,7 +129,7 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     let shared = shared(job, &drive, permits.clone());
     let reader = Reader::new(reader::Parts {
         store: Store::new(packing(job, &hub, &key), scopes(&job.sources.namespaces)),
-        extras: extras(job),
+        extras: Extras { namespace: job.identity.namespace.clone(), namespace_labels: labels_wanted },
         outputs: reader::Outputs { sources, approvals, session: drive.hub_session },
         permits,
         endpoint: hub.endpoint,
@@ -140,7 +145,7 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     let feeds = Feeds { catalog: names_seen, sources: sources_seen.clone(), approvals: approvals_seen };
     let (fleet, directory) = Fleet::new(plant, feeds, stop);
     tasks.spawn(async move { Ok(fleet.run().await?) });
-    Ok(Engine { tasks, sources: sources_seen, directory })
+    Ok(Engine { tasks, sources: sources_seen, directory, complaints })
 }
 
 /// A task that cannot fail.
@@ -149,29 +154,54 @@ pub async fn ends(task: impl Future<Output = ()>) -> Result<()> {
     Ok(())
 }
 
-/// Keeps a channel open that nobody writes to again.
-async fn hold(names: watch::Sender<Catalog>, stop: CancellationToken) -> Result<()> {
-    stop.cancelled().await;
-    drop(names);
-    Ok(())
+/// Where followers come from.
+struct Providers {
+    registry: Registry,
+    complaints: Vec<String>,
 }
 
-/// The followers that are configured now, and the file to watch for others.
-fn catalog(job: &Job, hub: &Hub) -> Result<(Catalog, Option<kubeconfig_file::Source>)> {
-    let mut always = Catalog::new();
-    if job.followers.local_sync {
+/// Reads every provider once and starts watching it, in the order in which one's claim of a name wins over another's.
+fn providers(job: &Job, hub: &Hub, tasks: &mut JoinSet<Result<()>>, stop: &CancellationToken) -> Result<Providers> {
+    let followers = &job.followers;
+    let (mut parts, mut complaints) = (Vec::new(), Vec::new());
+    if followers.local_sync {
         let entry = local(job, hub);
-        always.insert(entry.member.name.clone(), entry);
+        // Nobody writes to it again: what it says stays true.
+        parts.push(watch::channel(Catalog::from([(entry.member.name.clone(), entry)])).1);
     }
-    let Some(path) = &job.followers.kubeconfig_file else { return Ok((always, None)) };
-    let file = kubeconfig_file::Source {
-        path: path.clone(),
-        policy: job.followers.policy.clone(),
-        only: job.followers.only.clone(),
-        always,
-    };
-    let catalog = file.read().context("--kubeconfig-file")?;
-    Ok((catalog, Some(file)))
+    let (policy, only) = (&followers.policy, &followers.only);
+    if let Some(path) = &followers.kubeconfig_file {
+        let format = KubeconfigFile { path: path.clone(), policy: policy.clone(), only: only.clone() };
+        let (part, complaint) = follow(format, tasks, stop).context("--kubeconfig-file")?;
+        parts.push(part);
+        complaints.extend(complaint);
+    }
+    if let Some(path) = &followers.followers_file {
+        let (path, policy, only) = (path.clone(), policy.clone(), only.clone());
+        let format = FollowersFile { path, policy, only, connect: connect() };
+        let (part, complaint) = follow(format, tasks, stop).context("--followers-file")?;
+        parts.push(part);
+        complaints.extend(complaint);
+    }
+    Ok(Providers { registry: Registry::new(parts), complaints })
+}
+
+/// The followers of a file, now and later, and what is wrong in it now.
+fn follow(
+    format: impl Format,
+    tasks: &mut JoinSet<Result<()>>,
+    stop: &CancellationToken,
+) -> Result<(watch::Receiver<Catalog>, Option<String>)> {
+    let (file, catalog) = WatchedFile::open(format).map_err(|why| anyhow!(why))?;
+    let complaint = file.complaint().map(str::to_owned);
+    let (sender, part) = watch::channel(catalog);
+    tasks.spawn(ends(file.watch(sender, stop.clone())));
+    Ok((part, complaint))
+}
+
+/// How entries of `--followers-file` are reached.
+fn connect() -> Connect {
+    Arc::new(|_, _| Err("eks connections are not available in this build".to_owned()))
 }
 
 /// The management cluster as a follower of itself.
@@ -182,7 +212,7 @@ fn local(job: &Job, hub: &Hub) -> Entry {
         namespace: None,
         policy: job.followers.policy.clone(),
     };
-    Entry { member, provider: "local", endpoint: Ok(hub.endpoint.clone()) }
+    Entry { member, provider: "local", endpoint: Ok(hub.endpoint.clone()), pin: None, rivals: Vec::new() }
 }
 
 fn scopes(namespaces: &SourceNamespaces) -> Vec<Scope> {
@@ -203,11 +233,31 @@ fn packing(job: &Job, hub: &Hub, key: &DigestKey) -> Packing {
     }
 }
 
-fn extras(job: &Job) -> Extras {
-    let read = job.followers.policy.needs_source_namespace_labels();
-    Extras {
-        namespace: job.identity.namespace.clone(),
-        namespace_labels: if read { NamespaceLabels::Read } else { NamespaceLabels::Ignore },
+/// Whether any follower's policy selects source namespaces by their labels.
+fn namespace_labels(catalog: &Catalog) -> NamespaceLabels {
+    let asks = |entry: &Entry| entry.member.policy.needs_source_namespace_labels();
+    if catalog.values().any(asks) { NamespaceLabels::Read } else { NamespaceLabels::Ignore }
+}
+
+/// A follower that comes later may be the first to ask. Once they are read, they stay so.
+async fn watch_labels(
+    mut catalog: watch::Receiver<Catalog>,
+    labels: watch::Sender<NamespaceLabels>,
+    stop: CancellationToken,
+) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            Ok(()) = catalog.changed() => {}
+        }
+        let wanted = namespace_labels(&catalog.borrow_and_update());
+        labels.send_if_modified(|held| {
+            let changed = *held == NamespaceLabels::Ignore && wanted == NamespaceLabels::Read;
+            if changed {
+                *held = wanted;
+            }
+            changed
+        });
     }
 }
 

@@ -55,6 +55,7 @@ pub async fn plan(plan: Plan) -> Result<ExitCode> {
     let (hub_session, _) = watch::channel(None);
     let drive = Drive { mode: Mode::DryRun, rate: None, telling, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&plan.job, hub, drive)?;
+    engine.complaints.iter().for_each(|complaint| output::complain(complaint));
     let inspector = Inspector { metrics, sources: engine.sources.clone(), directory: engine.directory.clone() };
     let answer = tokio::select! {
         answer = settled(&inspector, plan.timeout) => answer?,

@@ -227,7 +227,7 @@ fn mistake(error: &KubeconfigError) -> String {
 }
 
 /// Says whose the file is and who we are: a mounted file of mode 0600 and another user's is the usual reason.
-fn unreadable(path: &Path, error: &io::Error) -> String {
+pub fn unreadable(path: &Path, error: &io::Error) -> String {
     let kind = error.kind();
     if kind != io::ErrorKind::PermissionDenied {
         return kind.to_string();

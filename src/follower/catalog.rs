@@ -1,11 +1,17 @@
 //! All follower names that a provider knows now, with what it takes to reach each.
 
 use super::member::Member;
-use crate::{api::names::FollowerName, cluster::endpoint::Endpoint};
+use crate::{
+    api::names::{ClusterUid, FollowerName},
+    cluster::endpoint::Endpoint,
+};
 use std::collections::BTreeMap;
 
 /// The names that are known now.
 pub type Catalog = BTreeMap<FollowerName, Entry>;
+
+/// Why a follower that its spec suspends is not reached.
+pub const SUSPENDED: &str = "suspended by its spec: its copies stay as they are";
 
 /// One name.
 #[derive(Clone)]
@@ -14,17 +20,44 @@ pub struct Entry {
     pub member: Member,
     /// Which provider knows it: for metrics.
     pub provider: &'static str,
-    /// How it is reached, or why it cannot be.
+    /// How it is reached, or why it cannot be: then the name is known and has no answer, which holds its deletions back.
     pub endpoint: Result<Endpoint, String>,
+    /// The only cluster that may be behind the name.
+    pub pin: Option<ClusterUid>,
+    /// Other providers that claim the name in vain.
+    pub rivals: Vec<&'static str>,
 }
 
 impl Entry {
     /// Whether both would be reached in the same way.
     pub fn reaches_as(&self, other: &Self) -> bool {
-        match (&self.endpoint, &other.endpoint) {
+        let same_endpoint = match (&self.endpoint, &other.endpoint) {
             (Ok(one), Ok(other)) => one.fingerprint() == other.fingerprint(),
             (Err(one), Err(other)) => one == other,
             _ => false,
-        }
+        };
+        same_endpoint && self.pin == other.pin
     }
+
+    /// Why the name must not lead to this cluster, if it must not.
+    pub fn refuses(&self, found: &ClusterUid) -> Option<String> {
+        let pin = self.pin.as_ref().filter(|pin| *pin != found)?;
+        Some(format!(
+            "another cluster is behind the name: spec.clusterUID is {pin}, and {found} answers; nothing is written"
+        ))
+    }
+
+    /// What the name's other claimants are told, if there are any.
+    pub fn rivalry(&self) -> Option<String> {
+        let rivals = (!self.rivals.is_empty()).then(|| self.rivals.join(", "))?;
+        Some(format!("{rivals}: the name is taken by {}, which comes first; give this one another", self.provider))
+    }
+}
+
+/// Whether both hold the same names, reached in the same way, with the same members.
+pub fn is_same(one: &Catalog, other: &Catalog) -> bool {
+    let same =
+        |one: &Entry, other: &Entry| one.member == other.member && one.rivals == other.rivals && one.reaches_as(other);
+    one.len() == other.len()
+        && one.iter().zip(other).all(|((name, one), (other_name, other))| name == other_name && same(one, other))
 }

@@ -1,7 +1,10 @@
 //! Which worker serves which cluster. Every name is asked once where it leads; names that lead to the same cluster are
 //! routes to one worker; the management cluster is skipped.
 
+mod directory;
 mod known;
+
+pub use directory::Directory;
 
 use super::{
     dial::Route,
@@ -20,7 +23,7 @@ use crate::{
         error::Error,
         session::{Options, Session},
     },
-    follower::catalog::{Catalog, Entry},
+    follower::catalog::{Catalog, Entry, SUSPENDED},
     source::Snapshot,
 };
 use known::{Known, pause};
@@ -57,21 +60,6 @@ pub struct Plant {
     pub shared: Shared,
     /// Whom they tell.
     pub telling: Telling,
-}
-
-/// Whom to ask about followers.
-#[derive(Clone, Default)]
-pub struct Directory {
-    /// A way to ask each worker.
-    pub workers: Vec<mpsc::Sender<Inquiry>>,
-    /// Names that never answered, with the reason.
-    pub silent: Vec<FollowerReport>,
-    /// All names that a provider knows.
-    pub names: BTreeSet<FollowerName>,
-    /// Those of them that lead to the management cluster.
-    pub hub: BTreeSet<FollowerName>,
-    /// Whether every name has been asked where it leads at least once.
-    pub asked: bool,
 }
 
 /// The owner of all workers.
@@ -166,9 +154,7 @@ impl Fleet {
         match self.names.get_mut(&name) {
             Some(known) if known.entry.reaches_as(&entry) => known.entry = entry,
             Some(known) => {
-                known.entry = entry;
-                known.attempts = 0;
-                known.skipped = false;
+                known.take(entry);
                 self.probe(&name);
             }
             None => {
@@ -184,12 +170,16 @@ impl Fleet {
         let endpoint = match &known.entry.endpoint {
             Ok(endpoint) => endpoint.clone(),
             Err(why) => {
-                tracing::error!(follower = %name, why, "follower cannot be used");
+                match why.as_str() {
+                    SUSPENDED => tracing::info!(follower = %name, "follower is suspended by its spec"),
+                    _ => tracing::error!(follower = %name, why, "follower cannot be used"),
+                }
                 self.plant.telling.silent(name, known.entry.provider);
-                known.problem = Some(why.clone());
+                known.refuse(why.clone());
                 return;
             }
         };
+        known.asked = true;
         let pause = pause(known.attempts);
         let (name, entry, observer) = (name.clone(), known.entry.clone(), self.plant.telling.observer(name.clone()));
         self.probes.spawn(async move {
@@ -203,29 +193,42 @@ impl Fleet {
         let Some(known) = self.names.get_mut(&probe.name).filter(|known| known.entry.reaches_as(&probe.entry)) else {
             return;
         };
-        match probe.result {
-            Ok(session) => {
-                known.problem = None;
-                known.uid = Some(session.uid().clone());
-                known.session = Some(session);
-            }
-            Err(error) => {
-                if known.problem.is_none() {
-                    tracing::warn!(follower = %probe.name, %error, "follower does not answer");
-                }
-                self.plant.telling.silent(&probe.name, known.entry.provider);
-                known.problem = Some(error.to_string());
-                known.attempts = known.attempts.saturating_add(1);
-                self.probe(&probe.name);
-            }
+        known.asked = false;
+        let why = match probe.result.map(|session| known.admit(session)) {
+            Ok(Ok(())) => return,
+            Ok(Err(refused)) => refused,
+            Err(error) => error.to_string(),
+        };
+        if known.problem.is_none() {
+            tracing::warn!(follower = %probe.name, error = why, "follower does not answer");
         }
+        known.problem = Some(why);
+        self.ask_again(&probe.name);
     }
 
+    /// Asks once more where a name leads, after a pause.
+    fn ask_again(&mut self, name: &FollowerName) {
+        let Some(known) = self.names.get_mut(name).filter(|known| !known.asked) else { return };
+        self.plant.telling.silent(name, known.entry.provider);
+        known.attempts = known.attempts.saturating_add(1);
+        self.probe(name);
+    }
+
+    /// A worker found another cluster behind a name. One that the name's spec forbids is nobody's: the name waits until the
+    /// right one answers. One that is not to be reached any more was found by a way that is given up.
     fn take_moved(&mut self, moved: &Moved) {
-        if let Some(known) = self.names.get_mut(&moved.name) {
-            known.uid = Some(moved.found.clone());
-            known.session = None;
-            known.skipped = false;
+        let Some(known) = self.names.get_mut(&moved.name).filter(|known| known.entry.endpoint.is_ok()) else { return };
+        match known.entry.refuses(&moved.found) {
+            None => {
+                known.uid = Some(moved.found.clone());
+                known.session = None;
+                known.skipped = false;
+            }
+            Some(why) => {
+                tracing::error!(follower = %moved.name, why, "follower is refused");
+                known.refuse(why);
+                self.ask_again(&moved.name);
+            }
         }
     }
 
@@ -355,20 +358,14 @@ impl Fleet {
 
     fn publish_directory(&self) {
         let silent = self.names.iter().filter(|(_, known)| known.uid.is_none());
-        let silent = silent.map(|(name, known)| FollowerReport {
-            follower: name.clone(),
-            names: vec![name.clone()],
-            cluster_uid: None,
-            connected: false,
-            problem: known.problem.clone(),
-            copies: BTreeMap::new(),
-            strays: 0,
-            rows: Vec::new(),
-        });
+        let silent = silent.map(|(name, known)| FollowerReport::silent(name, known.problem.clone()));
+        // The name is served, but not as who claims it in vain may think.
+        let rivals = self.names.iter().filter_map(|(name, known)| Some((name, known.entry.rivalry()?)));
+        let rivals = rivals.map(|(name, why)| FollowerReport::silent(name, Some(why)));
         let workers = self.workers.values().map(|handle| handle.inquiries.clone());
         self.directory.send_replace(Directory {
             workers: workers.collect(),
-            silent: silent.collect(),
+            silent: silent.chain(rivals).collect(),
             names: self.names_where(|_| true),
             hub: self.names_where(|known| known.skipped),
             asked: self.names.values().all(|known| known.uid.is_some() || known.problem.is_some()),
@@ -395,3 +392,6 @@ pub enum FleetError {
     #[error("a task of the fleet failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
+
+#[cfg(test)]
+mod tests;

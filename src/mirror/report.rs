@@ -30,6 +30,22 @@ pub struct FollowerReport {
     pub rows: Vec<Row>,
 }
 
+impl FollowerReport {
+    /// A name of which nothing is known but what is wrong with it.
+    pub fn silent(name: &FollowerName, problem: Option<String>) -> Self {
+        Self {
+            follower: name.clone(),
+            names: vec![name.clone()],
+            cluster_uid: None,
+            connected: false,
+            problem,
+            copies: BTreeMap::new(),
+            strays: 0,
+            rows: Vec::new(),
+        }
+    }
+}
+
 /// One target, or one write: the fields of the audit log, of a plan and of the API.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

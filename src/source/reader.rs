@@ -1,6 +1,8 @@
 //! Reads the sources: metadata watches on the management cluster, a GET for annotated objects alone. Publishes the
 //! [`Snapshot`], the approvals, and the connection for whoever writes events.
 
+mod feed;
+
 use super::{
     snapshot::{Scope, Snapshot},
     store::Store,
@@ -8,7 +10,7 @@ use super::{
 use crate::{
     api::{
         approval::{self, Approvals},
-        key::{Kind, ObjectKey},
+        key::ObjectKey,
         names::{ClusterUid, Namespace, ResourceVersion},
     },
     cluster::{
@@ -17,17 +19,15 @@ use crate::{
         error::{Class, Error},
         paths::{self, Url},
         session::{Options, Session},
-        watch::{Event, Selection, Watch},
+        watch::Event,
     },
     object::decode::{MetaOnly, Notice, Object},
 };
+use feed::{Feed, Seen};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
-    future::poll_fn,
-    pin::pin,
     sync::Arc,
-    task::Poll,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -46,8 +46,8 @@ const UNREADABLE_AGAIN: Duration = Duration::from_secs(60);
 pub struct Extras {
     /// Towline's own namespace: the ConfigMap of approvals is there.
     pub namespace: Namespace,
-    /// Whether policy asks for the labels of source namespaces.
-    pub namespace_labels: NamespaceLabels,
+    /// Whether policy asks for the labels of source namespaces; they are read from the first time on that it does.
+    pub namespace_labels: watch::Receiver<NamespaceLabels>,
 }
 
 /// Whether the labels of the management cluster's namespaces are read.
@@ -81,6 +81,8 @@ pub struct Reader {
     fetching: FuturesUnordered<BoxFuture<'static, (ObjectKey, Result<Object, Error>)>>,
     again: FuturesUnordered<BoxFuture<'static, ObjectKey>>,
     shown_namespaces: Option<BTreeSet<Namespace>>,
+    namespace_labels: watch::Receiver<NamespaceLabels>,
+    permits: Arc<Semaphore>,
     denied: HashMap<Scope, Instant>,
 }
 
@@ -134,6 +136,8 @@ impl Reader {
             fetching: FuturesUnordered::new(),
             again: FuturesUnordered::new(),
             shown_namespaces: None,
+            namespace_labels: extras.namespace_labels,
+            permits,
             denied: HashMap::new(),
         }
     }
@@ -159,13 +163,21 @@ impl Reader {
     async fn serve(&mut self, session: &Session) -> Error {
         loop {
             self.fetch(session);
+            self.read_labels(session);
             tokio::select! {
                 error = session.closed() => return error,
                 seen = self.feed.next() => self.saw(seen),
                 Some((key, result)) = self.fetching.next() => self.fetched(key, result),
                 Some(key) = self.again.next() => self.to_fetch.push_back(key),
+                Ok(()) = self.namespace_labels.changed() => {}
             }
             self.publish();
+        }
+    }
+
+    fn read_labels(&mut self, session: &Session) {
+        if *self.namespace_labels.borrow_and_update() == NamespaceLabels::Read {
+            self.feed.read_namespaces(session, &self.permits);
         }
     }
 
@@ -329,71 +341,4 @@ async fn fetch(session: &Session, key: &ObjectKey, version: &ResourceVersion) ->
         answer => answer,
     };
     answer?.decode()
-}
-
-enum Seen {
-    Source(Scope, Result<Event<Notice>, Error>),
-    Approvals(Result<Event<Object>, Error>),
-    Namespace(Result<Event<MetaOnly>, Error>),
-}
-
-/// All watches on the management cluster.
-struct Feed {
-    sources: Vec<(Scope, Watch<Notice>)>,
-    approvals: Watch<Object>,
-    namespaces: Option<Watch<MetaOnly>>,
-}
-
-impl Feed {
-    fn new(session: &Session, scopes: &[Scope], extras: &Extras, permits: &Arc<Semaphore>) -> Self {
-        let select = |path: String, field_selector: Option<String>| Selection {
-            path,
-            label_selector: None,
-            metadata_only: field_selector.is_none(),
-            field_selector,
-        };
-        let sources = scopes.iter().map(|scope| {
-            let selection = select(paths::collection(scope.kind, scope.namespace.as_ref()), None);
-            (scope.clone(), Watch::new(session.clone(), selection, permits.clone()))
-        });
-        let path = paths::collection(Kind::ConfigMap, Some(&extras.namespace));
-        let approvals = select(path, Some(format!("metadata.name={}", approval::CONFIG_MAP)));
-        let namespaces = (extras.namespace_labels == NamespaceLabels::Read)
-            .then(|| Watch::new(session.clone(), select(paths::namespaces(), None), permits.clone()));
-        Self {
-            sources: sources.collect(),
-            approvals: Watch::new(session.clone(), approvals, permits.clone()),
-            namespaces,
-        }
-    }
-
-    fn resume(&mut self, session: &Session) {
-        for (_, watch) in &mut self.sources {
-            watch.go_on(session.clone());
-        }
-        self.approvals.go_on(session.clone());
-        if let Some(watch) = &mut self.namespaces {
-            watch.go_on(session.clone());
-        }
-    }
-
-    async fn next(&mut self) -> Seen {
-        poll_fn(|context| {
-            if let Some(watch) = &mut self.namespaces
-                && let Poll::Ready(event) = pin!(watch.next()).poll(context)
-            {
-                return Poll::Ready(Seen::Namespace(event));
-            }
-            if let Poll::Ready(event) = pin!(self.approvals.next()).poll(context) {
-                return Poll::Ready(Seen::Approvals(event));
-            }
-            for (scope, watch) in &mut self.sources {
-                if let Poll::Ready(event) = pin!(watch.next()).poll(context) {
-                    return Poll::Ready(Seen::Source(scope.clone(), event));
-                }
-            }
-            Poll::Pending
-        })
-        .await
-    }
 }

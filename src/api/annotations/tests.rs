@@ -204,12 +204,4 @@ proptest! {
             prop_assert!(mistake.to_string().chars().count() < 500, "{}", mistake);
         }
     }
-
-    #[test]
-    fn distance_is_the_number_of_changes(one in "[ab]{0,6}", two in "[ab]{0,6}") {
-        prop_assert_eq!(distance(&one, &two), distance(&two, &one));
-        prop_assert_eq!(distance(&one, &two) == 0, one == two);
-        prop_assert!(distance(&one, &two) <= one.len().max(two.len()));
-        prop_assert_eq!(distance(&one, ""), one.len());
-    }
 }

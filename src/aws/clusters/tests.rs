@@ -48,7 +48,7 @@ fn refused(code: &str) -> AwsError {
 }
 
 fn prod() -> ClusterId {
-    ClusterId { region: "eu-west-1".into(), name: "prod".into() }
+    ClusterId { role_arn: None, region: "eu-west-1".into(), name: "prod".into() }
 }
 
 async fn endpoint(clusters: &Clusters, eks: &Eks) -> Result<String, String> {

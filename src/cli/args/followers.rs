@@ -22,6 +22,13 @@ pub(super) struct FollowerFlags {
     #[arg(long, env = "TOWLINE_KUBECONFIG_FILE", value_name = "FILE", default_value = "", hide_default_value = true)]
     kubeconfig_file: String,
 
+    /// Followers with labels and policies of their own: a YAML list of name, labels and spec
+    ///
+    /// For clusters that are reached by AWS credentials. Read again when it changes: a mistake in an entry leaves that
+    /// follower as it was, and one that was removed keeps its copies. A context of --kubeconfig-file wins its name.
+    #[arg(long, env = "TOWLINE_FOLLOWERS_FILE", value_name = "FILE")]
+    followers_file: Option<PathBuf>,
+
     /// Followers to serve: names, globs, and `!` for exceptions; all by default
     ///
     /// The others are not connected to, and their copies stay as they are. Example: --only-followers 'dev-*, !dev-old'.
@@ -74,6 +81,8 @@ pub(super) struct FollowerFlags {
 pub struct Followers {
     /// `--kubeconfig-file`.
     pub kubeconfig_file: Option<PathBuf>,
+    /// `--followers-file`.
+    pub followers_file: Option<PathBuf>,
     /// `--only-followers`.
     pub only: Option<Patterns>,
     /// `--local-sync`: the management cluster is a follower of itself.
@@ -94,15 +103,19 @@ const LONGEST_POLICY: u64 = 1 << 20;
 impl FollowerFlags {
     pub(super) fn check(self, identity: &Identity, warnings: &mut Vec<String>) -> Result<Followers> {
         let kubeconfig_file = Some(self.kubeconfig_file).filter(|path| !path.is_empty()).map(PathBuf::from);
-        if kubeconfig_file.is_none() && !self.local_sync {
-            bail!("there is nowhere to copy to: give --kubeconfig-file, or leave out --local-sync=false");
+        let none = kubeconfig_file.is_none() && self.followers_file.is_none();
+        if none && !self.local_sync {
+            bail!(
+                "there is nowhere to copy to: give --kubeconfig-file or --followers-file, or leave out --local-sync=false"
+            );
         }
-        if kubeconfig_file.is_none() && self.only_followers.is_some() {
-            bail!("--only-followers needs --kubeconfig-file: without it there are no followers");
+        if none && self.only_followers.is_some() {
+            bail!("--only-followers needs --kubeconfig-file or --followers-file: without one there are no followers");
         }
         let policy = self.policy_file.as_deref().map(read_policy).transpose()?;
         Ok(Followers {
             kubeconfig_file,
+            followers_file: self.followers_file,
             only: self.only_followers,
             local_sync: self.local_sync,
             target_namespaces: self.target_namespaces.map(Arc::new),

@@ -15,6 +15,8 @@ pub(super) struct Known {
     pub(super) session: Option<Session>,
     pub(super) problem: Option<String>,
     pub(super) attempts: u32,
+    /// Whether somebody is on the way to ask where it leads.
+    pub(super) asked: bool,
     /// When it goes, if no provider knows it any more.
     pub(super) leaves: Option<Instant>,
     /// The management cluster was skipped, and that was told.
@@ -23,7 +25,37 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn new(entry: Entry) -> Self {
-        Self { entry, uid: None, session: None, problem: None, attempts: 0, leaves: None, skipped: false }
+        Self { entry, uid: None, session: None, problem: None, attempts: 0, asked: false, leaves: None, skipped: false }
+    }
+
+    /// It is to be reached in another way. Until that has led somewhere, it leads where it led, unless it must not.
+    pub(super) fn take(&mut self, entry: Entry) {
+        self.entry = entry;
+        self.attempts = 0;
+        self.skipped = false;
+        if let Some(why) = self.uid.as_ref().and_then(|uid| self.entry.refuses(uid)) {
+            self.refuse(why);
+        }
+    }
+
+    /// A cluster answered: it is the name's, unless the name's spec forbids it.
+    pub(super) fn admit(&mut self, session: Session) -> Result<(), String> {
+        if let Some(why) = self.entry.refuses(session.uid()) {
+            self.uid = None;
+            self.session = None;
+            return Err(why);
+        }
+        self.problem = None;
+        self.uid = Some(session.uid().clone());
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// It leads nowhere: it is no cluster's name until it does, so that nothing is written by it, and no copy of it deleted.
+    pub(super) fn refuse(&mut self, why: String) {
+        self.problem = Some(why);
+        self.uid = None;
+        self.session = None;
     }
 }
 

@@ -9,7 +9,7 @@ fn run_without_flags_serves_the_cluster_it_finds() {
     let identity = Identity { cluster_name: None, namespace: "towline".into(), instance: "towline".to_owned() };
     assert_eq!(job.identity, identity);
     assert_eq!(job.sources.namespaces, SourceNamespaces::All);
-    assert_eq!(job.followers.kubeconfig_file, None);
+    assert_eq!((job.followers.kubeconfig_file, job.followers.followers_file), (None, None));
     assert!(job.followers.local_sync && job.followers.only.is_none() && job.followers.target_namespaces.is_none());
     assert!(job.followers.policy.base_routes && job.followers.policy.accept.is_empty());
     let protected = namespaces(&["kube-system", "kube-public", "kube-node-lease", "towline"]);
@@ -27,7 +27,7 @@ fn every_flag_of_run_arrives() {
     let line = format!(
         "run --kubeconfig hub.yaml --context hub --cluster-name mgmt --namespace ops --instance east \
          --source-namespaces certs,shared --allow-types helm.sh/release.v1 --exclude-metadata team \
-         --include-metadata helm.sh/* --kubeconfig-file fleet.yaml --only-followers dev-*,!dev-old --local-sync=false \
+         --include-metadata helm.sh/* --kubeconfig-file fleet.yaml --followers-file eks.yaml --only-followers dev-*,!dev-old --local-sync=false \
          --target-namespaces web,ingress --policy-file {} --protected-namespaces kube-system,vault \
          --deletion-delay 1h30m --max-deletions 0 --max-unwitnessed-deletions 3 --max-unwitnessed-followers 4 \
          --adopt-kubed by-name --keep-kubed-marks --qps 2.5 --dry-run --listen [::1]:9000 \
@@ -43,6 +43,7 @@ fn every_flag_of_run_arrives() {
     assert_eq!(*job.sources.allowed_types, ["helm.sh/release.v1"]);
     assert!(!job.sources.metadata.carries_label("team") && job.sources.metadata.carries_label("helm.sh/chart"));
     assert_eq!(job.followers.kubeconfig_file, Some("fleet.yaml".into()));
+    assert_eq!(job.followers.followers_file, Some("eks.yaml".into()));
     let only = job.followers.only.unwrap();
     assert!(only.matches("dev-1") && !only.matches("dev-old") && !only.matches("prod"));
     assert!(!job.followers.local_sync);
@@ -164,4 +165,18 @@ fn deletions_are_listed_and_approved() {
     assert_eq!(digests, ["0123456789abcdef", "fedcba9876543210"]);
     assert_eq!(approve.address.as_str(), "http://127.0.0.1:8080");
     assert_eq!((approve.hub.context.as_deref(), approve.namespace.as_str()), (Some("hub"), "ops"));
+}
+
+#[test]
+fn a_file_of_followers_is_enough_for_run_and_plan() {
+    for command in ["run", "plan"] {
+        let line = format!("{command} --followers-file eks.yaml --only-followers dev-* --local-sync=false");
+        let job = match task(&line).unwrap() {
+            Task::Run(run) => run.job,
+            Task::Plan(plan) => plan.job,
+            Task::Deletions(_) => panic!("{line}"),
+        };
+        assert_eq!((job.followers.kubeconfig_file, job.followers.followers_file), (None, Some("eks.yaml".into())));
+        assert!(job.followers.only.unwrap().matches("dev-1"));
+    }
 }

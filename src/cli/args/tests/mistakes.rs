@@ -59,9 +59,9 @@ fn contradictions_are_told_with_what_to_leave_out() {
             "run --copy-all-metadata --exclude-metadata team",
             "--copy-all-metadata and --exclude-metadata contradict each other",
         ),
-        ("run --local-sync=false", "there is nowhere to copy to: give --kubeconfig-file"),
+        ("run --local-sync=false", "there is nowhere to copy to: give --kubeconfig-file or --followers-file, or"),
         ("plan --local-sync=false --kubeconfig-file=", "there is nowhere to copy to"),
-        ("run --only-followers dev-*", "--only-followers needs --kubeconfig-file"),
+        ("run --only-followers dev-*", "--only-followers needs --kubeconfig-file or --followers-file"),
     ];
     for (line, message) in table {
         let error = mistake(line);

@@ -1,0 +1,154 @@
+//! Somebody on AWS: what says who they are, the roles that they assume then, and their credentials.
+
+use super::{
+    api::{Api, Observer},
+    chain::{Chain, Role},
+    clusters::{ClusterId, Clusters, Described, Describer, Facts},
+    error::AwsError,
+    host::sts_host,
+    profile::Profiles,
+    roles::Roles,
+    settings::{NodeRole, NobodyError, Settings},
+    token::{self, Audience, Token},
+};
+use aws_credential_types::Credentials;
+use futures::{FutureExt, future::BoxFuture};
+use std::{sync::Arc, time::Duration};
+
+/// What everybody in this process has in common. Clones share it.
+#[derive(Clone)]
+pub struct Aws {
+    api: Arc<Api>,
+    roles: Roles,
+    clusters: Clusters,
+    node_role: NodeRole,
+}
+
+/// Somebody on AWS.
+#[derive(Clone)]
+pub struct Principal {
+    aws: Aws,
+    /// What says who they are.
+    settings: Settings,
+    /// Wins over `AWS_PROFILE`.
+    profile: Option<String>,
+    /// What they assume then, one after another.
+    roles: Vec<Role>,
+    /// Where STS is asked if nothing else says it.
+    region: String,
+}
+
+impl Aws {
+    /// `session_name` is how CloudTrail shows us where nothing else is asked for.
+    pub async fn load(session_name: String, node_role: NodeRole, observer: Arc<dyn Observer>) -> Self {
+        let api = Arc::new(Api::load(session_name, observer).await);
+        Self { roles: Roles::new(api.clone()), api, clusters: Clusters::default(), node_role }
+    }
+
+    /// Somebody whose identity these settings say.
+    pub fn principal(&self, settings: Settings, region: &str) -> Principal {
+        Principal { aws: self.clone(), settings, profile: None, roles: Vec::new(), region: region.to_owned() }
+    }
+
+    /// Seconds that AWS is ahead of our clock.
+    pub fn skew(&self) -> i64 {
+        self.api.clock().skew()
+    }
+}
+
+impl Principal {
+    /// As this profile, whatever the environment says.
+    pub fn with_profile(self, profile: String) -> Self {
+        Self { profile: Some(profile), ..self }
+    }
+
+    /// With one more role at the end.
+    pub fn assuming(mut self, role: Role) -> Self {
+        self.roles.push(role);
+        self
+    }
+
+    /// The role that all of it ends in, as far as that is known without reading any file.
+    pub fn role_arn(&self) -> Option<&str> {
+        self.roles.last().map(|role| role.arn.as_str())
+    }
+
+    /// The way to who they are now. Read anew each time: the shared files may have changed.
+    pub async fn chain(&self) -> Result<Chain, AwsError> {
+        let profiles = Profiles::load(&self.settings.files()).await.map_err(NobodyError::from)?;
+        let settings = match &self.profile {
+            Some(profile) => self.settings.as_profile(profile),
+            None => self.settings.clone(),
+        };
+        let chain = settings.chain(&profiles, self.aws.node_role)?;
+        Ok(self.roles.iter().cloned().fold(chain, Chain::then))
+    }
+
+    /// Their credentials, and whose those are.
+    pub async fn credentials(&self) -> Result<(Chain, Credentials), AwsError> {
+        let chain = self.chain().await?;
+        let credentials = self.aws.roles.credentials(&chain, self.home()).await?;
+        Ok((chain, credentials))
+    }
+
+    /// The credentials of one step of the way.
+    pub async fn credentials_of(&self, chain: &Chain) -> Result<Credentials, AwsError> {
+        self.aws.roles.credentials(chain, self.home()).await
+    }
+
+    /// The ARN that AWS knows the credentials of one step by.
+    pub async fn arn_of(&self, chain: &Chain) -> Result<String, AwsError> {
+        let credentials = self.credentials_of(chain).await?;
+        self.aws.api.caller(credentials, chain, self.home()).await
+    }
+
+    /// A token for a cluster, and how long it is good.
+    pub async fn token(&self, cluster: &str) -> Result<(Token, Duration), AwsError> {
+        let (_, credentials) = self.credentials().await?;
+        let sts_host = sts_host(&self.region, self.settings.variant())?;
+        let audience = Audience { sts_host, region: self.region.clone(), cluster: cluster.to_owned() };
+        let now = self.aws.api.clock().now();
+        let token = token::presign(&credentials, &audience, now)?;
+        let lifetime = token.expires.duration_since(now).unwrap_or_default();
+        Ok((token, lifetime))
+    }
+
+    /// What is known of a cluster, or what EKS says now.
+    pub async fn facts(&self, cluster: &ClusterId) -> Result<Facts, AwsError> {
+        self.aws.clusters.facts(cluster, self).await
+    }
+
+    /// The cluster did not answer, or not as itself.
+    pub async fn distrust(&self, cluster: &ClusterId) {
+        self.aws.clusters.distrust(cluster).await;
+    }
+
+    /// What tells this principal from another. To be hashed, never printed.
+    pub fn features(&self) -> Vec<u8> {
+        let mut text = format!("{:?}\n{:?}\n{}\n", self.profile, self.roles, self.region);
+        text.push_str(&self.settings.features());
+        text.into_bytes()
+    }
+
+    /// Credentials are good everywhere: asked for in one region, the followers of a role share them.
+    fn home(&self) -> &str {
+        self.settings.region().unwrap_or(&self.region)
+    }
+}
+
+impl Describer for Principal {
+    fn describe<'a>(&'a self, cluster: &'a ClusterId) -> BoxFuture<'a, Result<Described, AwsError>> {
+        async move {
+            let (chain, credentials) = self.credentials().await?;
+            match self.aws.api.describe(cluster, credentials.clone(), &chain).await {
+                Err(error) if error.remedy() == super::error::Remedy::RenewBase => {
+                    self.aws.roles.renew(&chain, &credentials).await;
+                    let credentials = self.credentials_of(&chain).await?;
+                    self.aws.api.describe(cluster, credentials, &chain).await
+                }
+                answer => answer,
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,59 @@
+//! How a follower is reached: at an address that is known, or at one that EKS must be asked for first. All providers make
+//! these, and nobody behind them sees a difference.
+
+mod eks;
+mod tokens;
+
+pub use eks::EksCluster;
+pub use tokens::ClusterTokens;
+
+use crate::cluster::{
+    endpoint::{Endpoint, Fingerprint},
+    error::Error,
+    session::{Options, Session},
+};
+use std::sync::Arc;
+
+/// How a follower is reached. Cheap to clone.
+#[derive(Clone)]
+pub enum Connection {
+    /// Its address is known.
+    Direct(Endpoint),
+    /// EKS says where it is.
+    Eks(Arc<EksCluster>),
+}
+
+impl Connection {
+    /// Connects, and asks who is there before anything else. A cluster that does not answer where EKS said, or not with a
+    /// certificate of its authority, is asked about again before the next attempt.
+    pub async fn open(&self, options: Options) -> Result<Session, Error> {
+        let endpoint = self.endpoint().await?;
+        let opened = Session::open(&endpoint, options).await;
+        if let (Self::Eks(cluster), Err(Error::Connect { .. })) = (self, &opened) {
+            cluster.distrust().await;
+        }
+        opened
+    }
+
+    /// Where it is now.
+    pub async fn endpoint(&self) -> Result<Endpoint, Error> {
+        match self {
+            Self::Direct(endpoint) => Ok(endpoint.clone()),
+            Self::Eks(cluster) => cluster.endpoint().await,
+        }
+    }
+
+    /// What tells this connection from another.
+    pub fn fingerprint(&self) -> Fingerprint {
+        match self {
+            Self::Direct(endpoint) => endpoint.fingerprint(),
+            Self::Eks(cluster) => cluster.fingerprint(),
+        }
+    }
+}
+
+impl From<Endpoint> for Connection {
+    fn from(endpoint: Endpoint) -> Self {
+        Self::Direct(endpoint)
+    }
+}

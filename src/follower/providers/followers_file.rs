@@ -1,0 +1,111 @@
+//! `--followers-file`: each entry is a follower, with labels and a policy of its own. An entry that is wrong harms no other.
+
+use super::file::{Format, Reading};
+use crate::{
+    api::{
+        follower::{self, Connection, Follower},
+        names::FollowerName,
+        patterns::Patterns,
+        policy::Policy,
+    },
+    cluster::{endpoint::Endpoint, kubeconfig::unreadable},
+    follower::{
+        catalog::{Entry, SUSPENDED},
+        member::Member,
+    },
+};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Far more than 5,000 followers with their certificates need.
+const LARGEST: u64 = 64 << 20;
+
+/// Turns a connection into an endpoint, or says why there is none.
+pub type Connect = Arc<dyn Fn(&FollowerName, &Connection) -> Result<Endpoint, String> + Send + Sync>;
+
+/// What the entries of a file become.
+#[derive(Clone)]
+pub struct FollowersFile {
+    /// The file.
+    pub path: PathBuf,
+    /// `--policy-file`: what an entry accepts is added to it.
+    pub policy: Arc<Policy>,
+    /// `--only-followers`.
+    pub only: Option<Patterns>,
+    /// How an entry is reached.
+    pub connect: Connect,
+}
+
+impl Format for FollowersFile {
+    const NOUN: &str = "followers file";
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read(&self) -> Result<Reading, String> {
+        let listing = follower::parse(&self.text()?).map_err(|mistake| self.at(&mistake))?;
+        let nameless = listing.nameless.iter().map(|mistake| self.at(mistake)).collect();
+        let mut reading = Reading { nameless, ..Reading::default() };
+        let wanted = |name: &FollowerName| self.only.as_ref().is_none_or(|only| only.matches(name.as_str()));
+        for (name, declared) in listing.followers.into_iter().filter(|(name, _)| wanted(name)) {
+            let read = match declared {
+                Ok(follower) => self.entry(&follower),
+                Err(mistakes) => Err(mistakes.iter().map(|mistake| self.at(mistake)).collect::<Vec<_>>().join("; ")),
+            };
+            let entry = read.unwrap_or_else(|why| {
+                reading.mistaken.insert(name.clone());
+                self.unusable(&name, why)
+            });
+            reading.catalog.insert(name, entry);
+        }
+        Ok(reading)
+    }
+}
+
+impl FollowersFile {
+    fn text(&self) -> Result<String, String> {
+        let mut text = String::new();
+        let read = File::open(&self.path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+        let read = read.map_err(|error| format!("{}: {}", self.path.display(), unreadable(&self.path, &error)))?;
+        if read as u64 > LARGEST {
+            return Err(format!("{}: more than 64 MiB is not a file of followers", self.path.display()));
+        }
+        Ok(text)
+    }
+
+    fn at(&self, mistake: &impl fmt::Display) -> String {
+        format!("{}: {mistake}", self.path.display())
+    }
+
+    /// A suspended follower is known and never reached: nothing is written, and no copy of its name is deleted.
+    fn entry(&self, follower: &Follower) -> Result<Entry, String> {
+        let spec = &follower.spec;
+        let endpoint = match spec.suspend {
+            true => Err(SUSPENDED.to_owned()),
+            false => Ok((self.connect)(&follower.name, &spec.connection)?),
+        };
+        let own = &spec.accept;
+        let policy = if own.accept.is_empty() { self.policy.clone() } else { Arc::new(self.policy.and(own)) };
+        let labels = Arc::new(follower.labels.clone());
+        let member = Member { name: follower.name.clone(), labels, namespace: None, policy };
+        Ok(Entry { member, provider: PROVIDER, endpoint, pin: spec.cluster_uid.clone(), rivals: Vec::new() })
+    }
+
+    fn unusable(&self, name: &FollowerName, why: String) -> Entry {
+        let (labels, policy) = (Arc::new(BTreeMap::new()), self.policy.clone());
+        let member = Member { name: name.clone(), labels, namespace: None, policy };
+        Entry { member, provider: PROVIDER, endpoint: Err(why), pin: None, rivals: Vec::new() }
+    }
+}
+
+const PROVIDER: &str = "followers-file";
+
+#[cfg(test)]
+mod tests;
