@@ -22,11 +22,12 @@ pub(crate) struct Arguments {
     rest: Vec<String>,
 }
 
-/// Builds the control planes first, so that no test seems to hang for minutes, then runs cargo.
+/// Builds the control planes and the judge of AWS tokens first, so that no test seems to hang for minutes, then runs cargo.
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let began = Instant::now();
     eprintln!("control planes: checking that they are built …");
     controlplane::provide().await?;
+    sandbox::provide_authenticator(&|line| eprintln!("{line}")).await?;
     let command = cargo_arguments(&arguments);
     eprintln!("running: cargo {}", command.join(" "));
     let status = Command::new("cargo").args(&command).status().await.context("cannot run cargo")?;

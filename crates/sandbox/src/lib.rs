@@ -15,6 +15,7 @@
 //! - [`world`]: what exists; a test builds one and changes it while it is in use
 //! - [`aws`]: STS and EKS, what can be done to them, and what they tell of their calls
 //! - [`pod_identity`]: the agent on a node
+//! - [`authenticator`]: the real aws-iam-authenticator as webhook of a cluster, in front of our STS
 //! - `dispatch`: from a request to an answer, without a socket
 //! - [`sigv4`]: how signatures are verified
 //! - [`policy`]: policy documents
@@ -27,6 +28,7 @@
 
 mod answer;
 mod arn;
+pub mod authenticator;
 pub mod aws;
 mod call;
 mod dispatch;
@@ -45,6 +47,7 @@ mod state;
 mod sts;
 pub mod world;
 
+pub use authenticator::{Authenticator, RoleMapping, provide_authenticator};
 pub use aws::Aws;
 pub use call::Call;
 pub use fault::Fault;

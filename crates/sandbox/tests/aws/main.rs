@@ -1,5 +1,6 @@
-//! The stand-ins, asked by real clients: the AWS SDK, and TLS through the proxy.
+//! The stand-ins, asked by real clients: the AWS SDK, and aws-iam-authenticator behind a real kube-apiserver.
 
+mod authenticator;
 mod eks;
 mod faults;
 // What makes things for tests may unwrap like tests; clippy knows them by this mark.
