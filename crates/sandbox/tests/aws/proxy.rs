@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::makers::{Ground, HUB, ISSUER, REGION, SUBJECT};
-use crate::token::token;
+use crate::token::{token, token_for};
 
 /// Asks the proxy for a tunnel, and says what it answers.
 async fn connect(ground: &Ground, target: &str) -> (TcpStream, String) {
@@ -76,7 +76,7 @@ async fn a_post_reaches_sts_in_the_region_of_the_host() {
 }
 
 #[tokio::test]
-async fn a_presigned_request_is_good_at_the_host_of_its_region_only() {
+async fn a_presigned_request_is_good_at_the_host_of_its_region_and_service_only() {
     let ground = Ground::new();
     let signed = token(&ground.follower().await, REGION, "prod", SystemTime::now());
     let right = "sts.eu-central-1.amazonaws.com";
@@ -89,6 +89,9 @@ async fn a_presigned_request_is_good_at_the_host_of_its_region_only() {
     let answer = ask(&ground, wrong, &presigned(&signed, wrong)).await;
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     assert!(answer.contains("<Message>Credential should be scoped to a valid region.</Message>"), "{answer}");
+    let for_eks = token_for("eks", &ground.follower().await, REGION, "prod", SystemTime::now());
+    let answer = ask(&ground, right, &presigned(&for_eks, right)).await;
+    assert!(answer.contains("<Message>Credential should be scoped to correct service: 'sts'.</Message>"), "{answer}");
     // Another service's host does not take it either.
     let eks = "eks.eu-central-1.amazonaws.com";
     assert!(ask(&ground, eks, &presigned(&signed, eks)).await.starts_with("HTTP/1.1 404"));

@@ -10,13 +10,18 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 
 /// A token for the cluster that is called `cluster`, signed at `time`.
 pub fn token(credentials: &Credentials, region: &str, cluster: &str, time: SystemTime) -> String {
+    token_for("sts", credentials, region, cluster, time)
+}
+
+/// The same, signed for that service.
+pub fn token_for(service: &str, credentials: &Credentials, region: &str, cluster: &str, time: SystemTime) -> String {
     let host = format!("sts.{region}.amazonaws.com");
     let url = format!("https://{host}/?Action=GetCallerIdentity&Version=2011-06-15");
     let mut settings = SigningSettings::default();
     settings.signature_location = SignatureLocation::QueryParams;
     settings.expires_in = Some(Duration::from_secs(60));
     let identity = credentials.clone().into();
-    let parameters = SigningParams::builder().identity(&identity).region(region).name("sts");
+    let parameters = SigningParams::builder().identity(&identity).region(region).name(service);
     let parameters = parameters.time(time).settings(settings).build().unwrap().into();
     let headers = [("host", host.as_str()), ("x-k8s-aws-id", cluster)];
     let request = SignableRequest::new("GET", &url, headers.into_iter(), SignableBody::Bytes(&[])).unwrap();
