@@ -6,7 +6,7 @@
 //!                                                           └▶ clusters: DescribeCluster, cached ──▶ endpoint, CA, id
 //! ```
 //! In reading order: [`chain`], [`settings`] and [`profile`] (who we are), [`roles`] (credentials), [`principal`] (both together), [`token`] with [`host`] and
-//! [`clock`], [`clusters`], [`api`] (the calls themselves), [`error`]; and [`iam`]: the policies that all of it needs.
+//! [`clock`], [`clusters`], [`api`] (the calls themselves), [`error`]; [`exec`] (what kubeconfigs say); and [`iam`]: the policies that all of it needs.
 //!
 //! Architecture invariant: nothing here knows Kubernetes.
 
@@ -15,6 +15,7 @@ pub mod chain;
 pub mod clock;
 pub mod clusters;
 pub mod error;
+pub mod exec;
 pub mod host;
 pub mod iam;
 pub mod principal;

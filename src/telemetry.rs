@@ -11,6 +11,7 @@
 //! Architecture invariant: no type here has a field for the value of an annotation or of a data key.
 
 pub mod audit;
+mod aws;
 pub mod events;
 pub mod herald;
 pub mod logs;

@@ -3,7 +3,7 @@
 mod watch;
 
 use super::{
-    chain::{Chain, Role, Root, WebIdentity},
+    chain::{Chain, Role, Root, SessionName, WebIdentity},
     clock::Clock,
     clusters::{ClusterId, Described},
     error::AwsError,
@@ -152,16 +152,14 @@ impl Api {
         };
         let token = Zeroizing::new(tokio::fs::read_to_string(&identity.token_file).await.map_err(unreadable)?);
         let call = self.sts(None, region).assume_role_with_web_identity().role_arn(&identity.role);
-        let call = call.web_identity_token(token.trim()).role_session_name(self.name(identity.session_name.as_ref()));
+        let call = call
+            .web_identity_token(token.trim())
+            .role_session_name(identity.session_name.as_ref().unwrap_or(&self.session_name));
         let answer = call.send().await;
         let caller = "a web identity";
         let answer = self.ended("sts:AssumeRoleWithWebIdentity", answer, &identity.role, &caller)?;
         credentials(answer.credentials(), "web identity")
             .ok_or_else(|| no_keys("sts:AssumeRoleWithWebIdentity", &identity.role, caller))
-    }
-
-    fn name(&self, asked: Option<&String>) -> String {
-        asked.unwrap_or(&self.session_name).clone()
     }
 
     async fn first(&self, root: &Root) -> Result<Credentials, AwsError> {
@@ -214,8 +212,12 @@ impl Issuer for Api {
         region: &'a str,
     ) -> BoxFuture<'a, Result<Credentials, AwsError>> {
         async move {
-            let call = self.sts(Some(base), region).assume_role().role_arn(&role.arn);
-            let call = call.role_session_name(self.name(role.session_name.as_ref()));
+            let session_name = match &role.session_name {
+                SessionName::Ours => self.session_name.clone(),
+                SessionName::Named(name) => name.clone(),
+                SessionName::Forwarded => forwarded(&self.caller(base.clone(), caller, region).await?),
+            };
+            let call = self.sts(Some(base), region).assume_role().role_arn(&role.arn).role_session_name(session_name);
             let call = call.set_external_id(role.external_id.clone()).set_source_identity(role.source_identity.clone());
             let seconds = i32::try_from(role.duration.as_secs()).unwrap_or(i32::MAX);
             let answer = call.duration_seconds(seconds).send().await;
@@ -235,6 +237,11 @@ impl Issuer for Api {
             self.observer.issued(arn, expiry);
         }
     }
+}
+
+/// `arn:aws:sts::111122223333:assumed-role/NAME/SESSION` → `SESSION`.
+fn forwarded(arn: &str) -> String {
+    arn.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 fn credentials(found: Option<&aws_sdk_sts::types::Credentials>, provider: &'static str) -> Option<Credentials> {

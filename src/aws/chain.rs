@@ -52,6 +52,24 @@ pub struct WebIdentity {
     pub session_name: Option<String>,
 }
 
+/// How CloudTrail shows us.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SessionName {
+    /// By our own default.
+    #[default]
+    Ours,
+    /// By this name.
+    Named(String),
+    /// As the session that assumes the role.
+    Forwarded,
+}
+
+impl From<Option<String>> for SessionName {
+    fn from(name: Option<String>) -> Self {
+        name.map_or(Self::Ours, Self::Named)
+    }
+}
+
 /// A role to assume.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Role {
@@ -59,8 +77,8 @@ pub struct Role {
     pub arn: String,
     /// What its trust policy asks for.
     pub external_id: Option<String>,
-    /// How CloudTrail shows us; `None`: our default.
-    pub session_name: Option<String>,
+    /// How CloudTrail shows us.
+    pub session_name: SessionName,
     /// Stays with all roles that follow, if the trust policy allows it to be set.
     pub source_identity: Option<String>,
     /// How long it lasts.
@@ -79,7 +97,13 @@ pub struct Files {
 impl Role {
     /// A role that asks for nothing but its name.
     pub fn new(arn: impl Into<String>) -> Self {
-        Self { arn: arn.into(), external_id: None, session_name: None, source_identity: None, duration: ROLE_DURATION }
+        Self {
+            arn: arn.into(),
+            external_id: None,
+            session_name: SessionName::Ours,
+            source_identity: None,
+            duration: ROLE_DURATION,
+        }
     }
 }
 

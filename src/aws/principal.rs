@@ -6,9 +6,9 @@ use super::{
     clusters::{ClusterId, Clusters, Described, Describer, Facts},
     error::AwsError,
     host::sts_host,
-    profile::Profiles,
+    profile::{self, Profiles},
     roles::Roles,
-    settings::{NodeRole, NobodyError, Settings},
+    settings::{NobodyError, NodeRole, Settings},
     token::{self, Audience, Token},
 };
 use aws_credential_types::Credentials;
@@ -34,8 +34,10 @@ pub struct Principal {
     profile: Option<String>,
     /// What they assume then, one after another.
     roles: Vec<Role>,
-    /// Where STS is asked if nothing else says it.
-    region: String,
+    /// The region whose STS checks the tokens; `None`: as the settings or the profile say.
+    region: Option<String>,
+    /// The region if they do not say it either.
+    fallback: Option<&'static str>,
 }
 
 impl Aws {
@@ -45,9 +47,10 @@ impl Aws {
         Self { roles: Roles::new(api.clone()), api, clusters: Clusters::default(), node_role }
     }
 
-    /// Somebody whose identity these settings say.
-    pub fn principal(&self, settings: Settings, region: &str) -> Principal {
-        Principal { aws: self.clone(), settings, profile: None, roles: Vec::new(), region: region.to_owned() }
+    /// Somebody whose identity these settings say. `region` is that of the STS that checks their tokens; `None`: as the
+    /// settings or the profile say.
+    pub fn principal(&self, settings: Settings, region: Option<String>) -> Principal {
+        Principal { aws: self.clone(), settings, profile: None, roles: Vec::new(), region, fallback: None }
     }
 
     /// Seconds that AWS is ahead of our clock.
@@ -60,6 +63,11 @@ impl Principal {
     /// As this profile, whatever the environment says.
     pub fn with_profile(self, profile: String) -> Self {
         Self { profile: Some(profile), ..self }
+    }
+
+    /// In this region, if nothing says another.
+    pub fn or_in(self, fallback: Option<&'static str>) -> Self {
+        Self { fallback, ..self }
     }
 
     /// With one more role at the end.
@@ -75,38 +83,29 @@ impl Principal {
 
     /// The way to who they are now. Read anew each time: the shared files may have changed.
     pub async fn chain(&self) -> Result<Chain, AwsError> {
-        let profiles = Profiles::load(&self.settings.files()).await.map_err(NobodyError::from)?;
-        let settings = match &self.profile {
-            Some(profile) => self.settings.as_profile(profile),
-            None => self.settings.clone(),
-        };
-        let chain = settings.chain(&profiles, self.aws.node_role)?;
-        Ok(self.roles.iter().cloned().fold(chain, Chain::then))
+        Ok(self.resolve().await?.chain)
     }
 
     /// Their credentials, and whose those are.
     pub async fn credentials(&self) -> Result<(Chain, Credentials), AwsError> {
-        let chain = self.chain().await?;
-        let credentials = self.aws.roles.credentials(&chain, self.home()).await?;
+        let Resolved { chain, home, .. } = self.resolve().await?;
+        let credentials = self.aws.roles.credentials(&chain, &home).await?;
         Ok((chain, credentials))
     }
 
-    /// The credentials of one step of the way.
-    pub async fn credentials_of(&self, chain: &Chain) -> Result<Credentials, AwsError> {
-        self.aws.roles.credentials(chain, self.home()).await
-    }
-
-    /// The ARN that AWS knows the credentials of one step by.
+    /// The ARN that AWS knows one step of the way by.
     pub async fn arn_of(&self, chain: &Chain) -> Result<String, AwsError> {
-        let credentials = self.credentials_of(chain).await?;
-        self.aws.api.caller(credentials, chain, self.home()).await
+        let home = self.resolve().await?.home;
+        let credentials = self.aws.roles.credentials(chain, &home).await?;
+        self.aws.api.caller(credentials, chain, &home).await
     }
 
     /// A token for a cluster, and how long it is good.
     pub async fn token(&self, cluster: &str) -> Result<(Token, Duration), AwsError> {
-        let (_, credentials) = self.credentials().await?;
-        let sts_host = sts_host(&self.region, self.settings.variant())?;
-        let audience = Audience { sts_host, region: self.region.clone(), cluster: cluster.to_owned() };
+        let Resolved { chain, home, region } = self.resolve().await?;
+        let credentials = self.aws.roles.credentials(&chain, &home).await?;
+        let audience =
+            Audience { sts_host: sts_host(&region, self.settings.variant())?, region, cluster: cluster.to_owned() };
         let now = self.aws.api.clock().now();
         let token = token::presign(&credentials, &audience, now)?;
         let lifetime = token.expires.duration_since(now).unwrap_or_default();
@@ -125,15 +124,35 @@ impl Principal {
 
     /// What tells this principal from another. To be hashed, never printed.
     pub fn features(&self) -> Vec<u8> {
-        let mut text = format!("{:?}\n{:?}\n{}\n", self.profile, self.roles, self.region);
+        let mut text = format!("{:?}\n{:?}\n{:?}\n", self.profile, self.roles, self.region);
         text.push_str(&self.settings.features());
         text.into_bytes()
     }
 
-    /// Credentials are good everywhere: asked for in one region, the followers of a role share them.
-    fn home(&self) -> &str {
-        self.settings.region().unwrap_or(&self.region)
+    async fn resolve(&self) -> Result<Resolved, AwsError> {
+        let settings = match &self.profile {
+            Some(profile) => self.settings.as_profile(profile),
+            None => self.settings.clone(),
+        };
+        let profiles = Profiles::load(&settings.files()).await.map_err(NobodyError::from)?;
+        let chain = settings.chain(&profiles, self.aws.node_role)?;
+        let chain = self.roles.iter().cloned().fold(chain, Chain::then);
+        let profile = settings.profile().unwrap_or(profile::DEFAULT);
+        let home = settings.region().or_else(|| profiles.get(profile, "region")).map(str::to_owned);
+        let region = self.region.clone().or_else(|| home.clone()).or_else(|| self.fallback.map(str::to_owned));
+        let region = region.ok_or(NobodyError::Nowhere)?;
+        // Credentials are good everywhere: asked for in one region, all followers of a role share them.
+        Ok(Resolved { chain, home: home.unwrap_or_else(|| region.clone()), region })
     }
+}
+
+/// What settings, shared files and region come to.
+struct Resolved {
+    chain: Chain,
+    /// Where STS is asked for credentials.
+    home: String,
+    /// Where tokens are checked.
+    region: String,
 }
 
 impl Describer for Principal {
@@ -143,7 +162,7 @@ impl Describer for Principal {
             match self.aws.api.describe(cluster, credentials.clone(), &chain).await {
                 Err(error) if error.remedy() == super::error::Remedy::RenewBase => {
                     self.aws.roles.renew(&chain, &credentials).await;
-                    let credentials = self.credentials_of(&chain).await?;
+                    let (_, credentials) = self.credentials().await?;
                     self.aws.api.describe(cluster, credentials, &chain).await
                 }
                 answer => answer,

@@ -178,7 +178,7 @@ fn role(profiles: &Profiles, name: &str, arn: &str) -> Result<Role, ProfileError
     };
     Ok(Role {
         external_id: get("external_id"),
-        session_name: get("role_session_name"),
+        session_name: get("role_session_name").into(),
         duration: Duration::from_secs(seconds),
         ..Role::new(arn)
     })

@@ -31,6 +31,9 @@ pub enum NobodyError {
         "no AWS identity: give Towline's service account a role (IRSA or EKS Pod Identity), set AWS_PROFILE, or allow the node's role with --aws-allow-node-role"
     )]
     Nobody,
+    /// Nothing says in which region to sign.
+    #[error("no AWS region: name one with --region, AWS_REGION, or `region` in the profile")]
+    Nowhere,
     /// A profile cannot be used.
     #[error(transparent)]
     Profile(#[from] ProfileError),

@@ -17,6 +17,7 @@ macro_rules! with_environment {
     };
 }
 
+mod aws;
 mod deletions;
 mod followers;
 mod guard;
@@ -28,6 +29,7 @@ mod run;
 mod sources;
 mod values;
 
+pub use aws::AwsIdentity;
 pub use deletions::{Approve, BatchDigest, Deletions, List, ServerUrl};
 pub use followers::Followers;
 pub use guard::Guard;
@@ -126,6 +128,7 @@ mod heading {
     pub(super) const HUB: &str = "Management cluster";
     pub(super) const SOURCES: &str = "What is copied";
     pub(super) const FOLLOWERS: &str = "Where it is copied to";
+    pub(super) const AWS: &str = "AWS";
     pub(super) const GUARD: &str = "Deletions";
     pub(super) const KUBED: &str = "Coming from kubed";
     pub(super) const PROCESS: &str = "Process";

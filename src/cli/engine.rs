@@ -1,23 +1,25 @@
 //! Puts the rooms together for `run` and `plan`: the reader of the management cluster, the fleet of workers, and what they
 //! tell. Every task is supervised: one that ends early ends the process.
 
-use super::args::{Job, SourceNamespaces, WriteRate};
+use super::args::{Identity, Job, SourceNamespaces, WriteRate};
 use crate::{
     api::{
         approval::Approvals,
         key::Kind,
         names::{FollowerName, Namespace},
     },
+    aws::{principal::Aws, settings as aws_settings},
     cluster::{
         endpoint::Endpoint,
         session::{Options, Session},
     },
     follower::{
         catalog::{Catalog, Entry},
+        connection::AwsConnections,
         member::Member,
         providers::{
             file::{Format, WatchedFile},
-            followers_file::{Connect, FollowersFile},
+            followers_file::FollowersFile,
             kubeconfig_file::KubeconfigFile,
         },
         registry::Registry,
@@ -38,6 +40,7 @@ use crate::{
         Packing, Scope, Snapshot, Store,
         reader::{self, Extras, NamespaceLabels, Reader},
     },
+    telemetry::metrics::Metrics,
 };
 use anyhow::{Context, Result, anyhow};
 use std::{
@@ -80,6 +83,8 @@ pub struct Drive {
     pub rate: Option<WriteRate>,
     /// Whom the workers tell.
     pub telling: Telling,
+    /// How followers are reached through AWS.
+    pub aws: AwsConnections,
     /// Gets the connection to the management cluster, while there is one.
     pub hub_session: watch::Sender<Option<Session>>,
     /// Ends everything.
@@ -110,6 +115,20 @@ impl Hub {
     }
 }
 
+/// How AWS is reached, and as whom. Nothing is asked of it yet.
+pub async fn aws(job: &Job, metrics: &Metrics) -> AwsConnections {
+    let flags = &job.followers.aws;
+    let aws = Aws::load(session_name(&job.identity), flags.node_role, Arc::new(metrics.clone())).await;
+    AwsConnections::new(aws, aws_settings::Settings::of_process(), flags.allowed_roles.clone())
+}
+
+/// How CloudTrail shows Towline: by its management cluster.
+fn session_name(identity: &Identity) -> String {
+    let hub = identity.cluster_name.as_deref().unwrap_or(&identity.instance);
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || "_+=,.@-".contains(c) { c } else { '-' };
+    format!("towline@{hub}").chars().map(allowed).take(64).collect()
+}
+
 /// Starts reading and copying.
 pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     let mut tasks = JoinSet::new();
@@ -117,7 +136,7 @@ pub fn start(job: &Job, hub: Hub, drive: Drive) -> Result<Engine> {
     let permits = Arc::new(Semaphore::new(LISTS_AT_ONCE));
     let stop = drive.stop.clone();
 
-    let Providers { mut registry, complaints } = providers(job, &hub, &mut tasks, &stop)?;
+    let Providers { mut registry, complaints } = providers(job, &hub, &drive.aws, &mut tasks, &stop)?;
     let (names, names_seen) = watch::channel(registry.catalog());
     let (labels, labels_wanted) = watch::channel(namespace_labels(&names.borrow()));
     tasks.spawn(ends(registry.run(names, stop.clone())));
@@ -161,7 +180,13 @@ struct Providers {
 }
 
 /// Reads every provider once and starts watching it, in the order in which one's claim of a name wins over another's.
-fn providers(job: &Job, hub: &Hub, tasks: &mut JoinSet<Result<()>>, stop: &CancellationToken) -> Result<Providers> {
+fn providers(
+    job: &Job,
+    hub: &Hub,
+    aws: &AwsConnections,
+    tasks: &mut JoinSet<Result<()>>,
+    stop: &CancellationToken,
+) -> Result<Providers> {
     let followers = &job.followers;
     let (mut parts, mut complaints) = (Vec::new(), Vec::new());
     if followers.local_sync {
@@ -171,14 +196,15 @@ fn providers(job: &Job, hub: &Hub, tasks: &mut JoinSet<Result<()>>, stop: &Cance
     }
     let (policy, only) = (&followers.policy, &followers.only);
     if let Some(path) = &followers.kubeconfig_file {
-        let format = KubeconfigFile { path: path.clone(), policy: policy.clone(), only: only.clone() };
+        let format =
+            KubeconfigFile { path: path.clone(), policy: policy.clone(), only: only.clone(), aws: aws.clone() };
         let (part, complaint) = follow(format, tasks, stop).context("--kubeconfig-file")?;
         parts.push(part);
         complaints.extend(complaint);
     }
     if let Some(path) = &followers.followers_file {
         let (path, policy, only) = (path.clone(), policy.clone(), only.clone());
-        let format = FollowersFile { path, policy, only, connect: connect() };
+        let format = FollowersFile { path, policy, only, aws: aws.clone() };
         let (part, complaint) = follow(format, tasks, stop).context("--followers-file")?;
         parts.push(part);
         complaints.extend(complaint);
@@ -199,11 +225,6 @@ fn follow(
     Ok((part, complaint))
 }
 
-/// How entries of `--followers-file` are reached.
-fn connect() -> Connect {
-    Arc::new(|_, _| Err("eks connections are not available in this build".to_owned()))
-}
-
 /// The management cluster as a follower of itself.
 fn local(job: &Job, hub: &Hub) -> Entry {
     let member = Member {
@@ -212,7 +233,7 @@ fn local(job: &Job, hub: &Hub) -> Entry {
         namespace: None,
         policy: job.followers.policy.clone(),
     };
-    Entry { member, provider: "local", endpoint: Ok(hub.endpoint.clone()), pin: None, rivals: Vec::new() }
+    Entry { member, provider: "local", connection: Ok(hub.endpoint.clone().into()), pin: None, rivals: Vec::new() }
 }
 
 fn scopes(namespaces: &SourceNamespaces) -> Vec<Scope> {

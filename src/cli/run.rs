@@ -44,7 +44,8 @@ pub async fn run(run: Run) -> Result<ExitCode> {
 
     let hub = Hub::connect(&run.job, &telling).await?;
     tracing::info!(cluster = %hub.session().uid(), "management cluster connected");
-    let drive = Drive { mode, rate: run.rate, telling, hub_session, stop: stop.clone() };
+    let aws = engine::aws(&run.job, &metrics).await;
+    let drive = Drive { mode, rate: run.rate, telling, aws, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&run.job, hub, drive)?;
     let inspector =
         Inspector { metrics: metrics.clone(), sources: engine.sources.clone(), directory: engine.directory.clone() };

@@ -52,6 +52,15 @@ pub(super) struct Proxy {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
+impl Fingerprint {
+    /// Of pieces: no two lists of pieces look alike.
+    pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut hash = Hash::new();
+        pieces.into_iter().for_each(|piece| hash.add(piece));
+        hash.end()
+    }
+}
+
 /// What an endpoint is made of.
 #[derive(Default)]
 pub struct Parts {

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::api::names::Namespace;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Cluster, Context, ExecConfig, Kubeconfig, KubeconfigError, NamedAuthInfo};
 use secrecy::ExposeSecret;
 use std::{
     collections::BTreeMap,
@@ -88,13 +88,46 @@ pub fn find(flag: Option<&Path>) -> Result<Option<Kubeconfig>, EndpointError> {
     Ok(found.filter(|config| !config.contexts.is_empty()))
 }
 
+/// The `exec` entry of a context's user, if it is what the user logs in by: a token or a password wins over it.
+pub fn exec<'a>(config: &'a Kubeconfig, name: &str) -> Option<&'a ExecConfig> {
+    let user = user(config, name)?.auth_info.as_ref()?;
+    let token = filled(&user.token_file).is_some()
+        || user.token.as_ref().is_some_and(|token| !token.expose_secret().is_empty())
+        || (user.username.is_some() && user.password.is_some());
+    user.exec.as_ref().filter(|_| !token)
+}
+
+/// The plugin that a context's user names.
+pub fn plugin(config: &Kubeconfig, name: &str) -> Result<Option<Plugin>, EndpointError> {
+    let cluster = context(config, name)
+        .and_then(|context| config.clusters.iter().find(|cluster| cluster.name == context.cluster)?.cluster.as_ref());
+    let (Some(exec), Some(cluster)) = (exec(config, name), cluster) else { return Ok(None) };
+    Plugin::new(&format!("context {name}"), exec, cluster).map(Some)
+}
+
+/// The same without the `exec` entry of a context's user.
+pub fn without_exec(config: &Kubeconfig, name: &str) -> Kubeconfig {
+    let user = user(config, name).map(|user| user.name.clone());
+    let mut config = config.clone();
+    let bare = config.auth_infos.iter_mut().filter(|info| Some(&info.name) == user.as_ref());
+    bare.filter_map(|info| info.auth_info.as_mut()).for_each(|info| info.exec = None);
+    config
+}
+
+fn context<'a>(config: &'a Kubeconfig, name: &str) -> Option<&'a Context> {
+    config.contexts.iter().find(|context| context.name == name)?.context.as_ref()
+}
+
+fn user<'a>(config: &'a Kubeconfig, name: &str) -> Option<&'a NamedAuthInfo> {
+    let name = filled(&context(config, name)?.user)?;
+    config.auth_infos.iter().find(|user| user.name == name)
+}
+
 /// What a context of a kubeconfig says about its endpoint.
 pub(super) fn parts(config: &Kubeconfig, name: &str) -> Result<Parts, EndpointError> {
     let label = format!("context {name}");
     let missing = |field, what: &str| EndpointError::field(&label, field, format!("there is no {what}"));
-    let context = config.contexts.iter().find(|context| context.name == name);
-    let context =
-        context.and_then(|named| named.context.as_ref()).ok_or_else(|| missing("contexts", "such context"))?;
+    let context = context(config, name).ok_or_else(|| missing("contexts", "such context"))?;
     let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
     let cluster = cluster.and_then(|named| named.cluster.as_ref());
     let cluster = cluster.ok_or_else(|| missing("cluster", &format!("cluster {}", context.cluster)))?;

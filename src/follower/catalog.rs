@@ -1,10 +1,7 @@
 //! All follower names that a provider knows now, with what it takes to reach each.
 
-use super::member::Member;
-use crate::{
-    api::names::{ClusterUid, FollowerName},
-    cluster::endpoint::Endpoint,
-};
+use super::{connection::Connection, member::Member};
+use crate::api::names::{ClusterUid, FollowerName};
 use std::collections::BTreeMap;
 
 /// The names that are known now.
@@ -21,7 +18,7 @@ pub struct Entry {
     /// Which provider knows it: for metrics.
     pub provider: &'static str,
     /// How it is reached, or why it cannot be: then the name is known and has no answer, which holds its deletions back.
-    pub endpoint: Result<Endpoint, String>,
+    pub connection: Result<Connection, String>,
     /// The only cluster that may be behind the name.
     pub pin: Option<ClusterUid>,
     /// Other providers that claim the name in vain.
@@ -31,12 +28,12 @@ pub struct Entry {
 impl Entry {
     /// Whether both would be reached in the same way.
     pub fn reaches_as(&self, other: &Self) -> bool {
-        let same_endpoint = match (&self.endpoint, &other.endpoint) {
+        let same_connection = match (&self.connection, &other.connection) {
             (Ok(one), Ok(other)) => one.fingerprint() == other.fingerprint(),
             (Err(one), Err(other)) => one == other,
             _ => false,
         };
-        same_endpoint && self.pin == other.pin
+        same_connection && self.pin == other.pin
     }
 
     /// Why the name must not lead to this cluster, if it must not.

@@ -1,9 +1,11 @@
 //! How a follower is reached: at an address that is known, or at one that EKS must be asked for first. All providers make
 //! these, and nobody behind them sees a difference.
 
+mod aws;
 mod eks;
 mod tokens;
 
+pub use aws::AwsConnections;
 pub use eks::EksCluster;
 pub use tokens::ClusterTokens;
 

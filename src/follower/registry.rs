@@ -101,7 +101,7 @@ mod tests {
                 policy: Arc::new(Policy::default()),
             },
             provider,
-            endpoint: Err("unused".to_owned()),
+            connection: Err("unused".to_owned()),
             pin: None,
             rivals: Vec::new(),
         };

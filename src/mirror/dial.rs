@@ -3,10 +3,10 @@
 use crate::{
     api::names::FollowerName,
     cluster::{
-        endpoint::Endpoint,
         error::Error,
         session::{Observer, Options, Session},
     },
+    follower::connection::Connection,
 };
 use futures::{FutureExt, future::BoxFuture};
 use std::{sync::Arc, time::Duration};
@@ -16,8 +16,8 @@ use std::{sync::Arc, time::Duration};
 pub struct Route {
     /// The name.
     pub name: FollowerName,
-    /// Where it leads.
-    pub endpoint: Endpoint,
+    /// How it is reached.
+    pub connection: Connection,
 }
 
 /// The ways to one follower.
@@ -41,7 +41,7 @@ impl Dial {
     pub fn set_routes(&mut self, routes: Vec<Route>) -> bool {
         let had_none = self.routes.is_empty() && self.current.is_none();
         let print = |routes: &[Route], name: &FollowerName| {
-            routes.iter().find(|route| route.name == *name).map(|route| route.endpoint.fingerprint())
+            routes.iter().find(|route| route.name == *name).map(|route| route.connection.fingerprint())
         };
         let stale = self.current.as_ref().is_some_and(|name| {
             let now = print(&routes, name);
@@ -71,7 +71,7 @@ impl Dial {
         let route = self.routes.get(turn)?.clone();
         self.current = Some(route.name);
         let options = Options { observer: Some(observer) };
-        Some(async move { Session::open(&route.endpoint, options).await }.boxed())
+        Some(async move { route.connection.open(options).await }.boxed())
     }
 
     /// The call was answered by the right cluster.

@@ -167,8 +167,8 @@ impl Fleet {
     /// Asks where a name leads.
     fn probe(&mut self, name: &FollowerName) {
         let Some(known) = self.names.get_mut(name) else { return };
-        let endpoint = match &known.entry.endpoint {
-            Ok(endpoint) => endpoint.clone(),
+        let connection = match &known.entry.connection {
+            Ok(connection) => connection.clone(),
             Err(why) => {
                 match why.as_str() {
                     SUSPENDED => tracing::info!(follower = %name, "follower is suspended by its spec"),
@@ -184,7 +184,7 @@ impl Fleet {
         let (name, entry, observer) = (name.clone(), known.entry.clone(), self.plant.telling.observer(name.clone()));
         self.probes.spawn(async move {
             sleep(pause).await;
-            let result = Session::open(&endpoint, Options { observer: Some(observer) }).await;
+            let result = connection.open(Options { observer: Some(observer) }).await;
             Probe { name, entry, result }
         });
     }
@@ -217,7 +217,9 @@ impl Fleet {
     /// A worker found another cluster behind a name. One that the name's spec forbids is nobody's: the name waits until the
     /// right one answers. One that is not to be reached any more was found by a way that is given up.
     fn take_moved(&mut self, moved: &Moved) {
-        let Some(known) = self.names.get_mut(&moved.name).filter(|known| known.entry.endpoint.is_ok()) else { return };
+        let Some(known) = self.names.get_mut(&moved.name).filter(|known| known.entry.connection.is_ok()) else {
+            return;
+        };
         match known.entry.refuses(&moved.found) {
             None => {
                 known.uid = Some(moved.found.clone());
@@ -260,8 +262,8 @@ impl Fleet {
             orders.roster.members.push(known_name.entry.member.clone());
             orders.roster.unanswered = unanswered.clone();
             orders.roster.known = known.clone();
-            let endpoint = known_name.entry.endpoint.as_ref().ok().cloned();
-            orders.routes.extend(endpoint.map(|endpoint| Route { name: name.clone(), endpoint }));
+            let connection = known_name.entry.connection.as_ref().ok().cloned();
+            orders.routes.extend(connection.map(|connection| Route { name: name.clone(), connection }));
         }
         for (uid, handle) in &self.workers {
             if !groups.contains_key(uid) && self.ending.insert(uid.clone()) {
@@ -376,7 +378,7 @@ impl Fleet {
 impl Orders {
     fn is_same(&self, other: &Self) -> bool {
         let prints = |orders: &Self| -> Vec<_> {
-            orders.routes.iter().map(|route| (route.name.clone(), route.endpoint.fingerprint())).collect()
+            orders.routes.iter().map(|route| (route.name.clone(), route.connection.fingerprint())).collect()
         };
         self.roster == other.roster && prints(self) == prints(other)
     }

@@ -5,11 +5,11 @@ mod ledger;
 use ledger::{Books, Ledger};
 use prometheus_client::{
     encoding::text,
-    metrics::{counter::Counter, family::Family, histogram::Histogram, info::Info},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::Registry,
 };
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -32,6 +32,15 @@ struct Inner {
     propagation: Histogram,
     request_duration: ByVerb,
     events_dropped: Counter,
+    aws: AwsSeries,
+}
+
+/// What is counted about AWS.
+#[derive(Default)]
+struct AwsSeries {
+    requests: Family<Vec<(&'static str, String)>, Counter>,
+    expiry: Family<Vec<(&'static str, String)>, Gauge<f64, AtomicU64>>,
+    skew: Gauge,
 }
 
 impl Default for Metrics {
@@ -65,8 +74,25 @@ impl Metrics {
             "Notices that came faster than events are made of them",
             events_dropped.clone(),
         );
+        let aws = AwsSeries::register(&mut registry);
         registry.register_collector(Box::new(ledger::Collect(Arc::clone(&books))));
-        Self(Arc::new(Inner { registry, books, propagation, request_duration, events_dropped }))
+        Self(Arc::new(Inner { registry, books, propagation, request_duration, events_dropped, aws }))
+    }
+
+    /// A call to AWS ended with this code; `OK` if it succeeded.
+    pub fn aws_request(&self, service: &'static str, operation: &'static str, code: &str) {
+        let labels = vec![("service", service.into()), ("operation", operation.into()), ("code", code.into())];
+        self.0.aws.requests.get_or_create(&labels).inc();
+    }
+
+    /// Until when the newest credentials of a role are good, in unix seconds.
+    pub fn credentials_expire(&self, role_arn: &str, unix_seconds: f64) {
+        self.0.aws.expiry.get_or_create(&vec![("role_arn", role_arn.to_owned())]).set(unix_seconds);
+    }
+
+    /// Seconds that AWS is ahead of our clock; returns what they were before.
+    pub fn clock_skew(&self, seconds: i64) -> i64 {
+        self.0.aws.skew.set(seconds)
     }
 
     /// What is known about a follower when its worker is connected.
@@ -175,6 +201,17 @@ impl Metrics {
 
     fn books<T>(&self, change: impl FnOnce(&mut Books) -> T) {
         change(&mut self.0.books.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl AwsSeries {
+    fn register(registry: &mut Registry) -> Self {
+        let series = Self::default();
+        registry.register("aws_requests", "Calls to AWS by their outcome", series.requests.clone());
+        let help = "Until when the newest credentials of a role are good";
+        registry.register("credentials_expiry_timestamp_seconds", help, series.expiry.clone());
+        registry.register("clock_skew_seconds", "How far AWS is ahead of this machine's clock", series.skew.clone());
+        series
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let began = Instant::now();
     eprintln!("control planes: checking that they are built …");
     controlplane::provide().await?;
+    sandbox::provide_authenticator(&|line| eprintln!("{line}")).await?;
     let mut cargo = Command::new("cargo");
     for tool in python::TOOLS {
         cargo.env(tool.variable, tool.provide().await?);

@@ -3,10 +3,13 @@
 //! No package registry offers a kube-apiserver, but the Go modules of Kubernetes and etcd build.
 
 mod build;
+mod programs;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+
+pub use build::GoProgram;
 
 /// The version of Kubernetes whose programs are used; also the name of the cache folder.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";
@@ -28,13 +31,19 @@ impl Binaries {
     /// Finds the programs in `KUBEBUILDER_ASSETS` or the cache, and builds those that are in neither, which takes minutes.
     /// `progress` is told what is going on then. Others who ask meanwhile wait for the same build.
     pub async fn provide(progress: &(dyn Fn(&str) + Sync)) -> Result<Self> {
-        let cache = cache_folder()?;
         Ok(Self {
-            etcd: build::find_or_build("etcd", &cache, progress).await?,
-            kube_apiserver: build::find_or_build("kube-apiserver", &cache, progress).await?,
-            kubectl: build::find_or_build("kubectl", &cache, progress).await?,
-            kube_controller_manager: build::find_or_build("kube-controller-manager", &cache, progress).await?,
+            etcd: provide(&programs::ETCD, progress).await?,
+            kube_apiserver: provide(&programs::KUBE_APISERVER, progress).await?,
+            kubectl: provide(&programs::KUBECTL, progress).await?,
+            kube_controller_manager: provide(&programs::KUBE_CONTROLLER_MANAGER, progress).await?,
         })
+    }
+}
+
+async fn provide(program: &GoProgram, progress: &(dyn Fn(&str) + Sync)) -> Result<PathBuf> {
+    match provided(program.name) {
+        Some(path) => Ok(path),
+        None => program.find_or_build(progress).await,
     }
 }
 

@@ -17,6 +17,7 @@
 //! - [`process`]: any other program that must not outlive the process, such as Towline itself
 //! - [`etcd`]: the one store behind all clusters
 //! - [`binaries`]: where the programs come from
+//! - [`runtime`]: on which connections live, for stand-ins beside the clusters
 //! - [`scratch`]: folders that are gone when the process is
 //!
 //! Architecture invariant: nothing outlives the process, however it ends. Programs register with a supervisor that waits
@@ -36,7 +37,7 @@ pub mod fleet;
 mod port;
 pub mod process;
 pub mod proxy;
-mod runtime;
+pub mod runtime;
 pub mod scratch;
 mod supervisor;
 

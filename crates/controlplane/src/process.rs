@@ -25,11 +25,22 @@ pub struct Process {
 impl Process {
     /// Starts `program`; all it prints is appended to `log`.
     pub fn start(program: &Path, arguments: &[String], log: PathBuf) -> Result<Self> {
+        Self::start_in(&[], program, arguments, log)
+    }
+
+    /// The same with environment variables in addition to our own.
+    pub fn start_in(
+        environment: &[(&str, String)],
+        program: &Path,
+        arguments: &[String],
+        log: PathBuf,
+    ) -> Result<Self> {
         let output = OpenOptions::new().create(true).append(true).open(&log)?;
         let supervisor = Supervisor::of_this_process()?;
         let child = supervisor
             .command(program)
             .args(arguments)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -65,10 +76,14 @@ impl Process {
         ended.map(|_| ()).or(Ok(()))
     }
 
+    /// All that it has printed so far.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
     /// The last lines of its log, for an error message.
     pub fn last_words(&self) -> String {
-        let log = fs::read(&self.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
+        let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         let tail = lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default();
         format!("the end of {}:\n{}", self.log.display(), tail.join("\n"))

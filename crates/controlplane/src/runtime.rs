@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 static RUNTIME: OnceLock<io::Result<Runtime>> = OnceLock::new();
 
 /// A handle on the runtime of this crate.
-pub(crate) fn background() -> Result<&'static Handle> {
+pub fn background() -> Result<&'static Handle> {
     let start = || Builder::new_multi_thread().worker_threads(2).thread_name("controlplane").enable_all().build();
     match RUNTIME.get_or_init(start) {
         Ok(runtime) => Ok(runtime.handle()),

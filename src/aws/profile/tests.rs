@@ -1,4 +1,5 @@
 use super::*;
+use crate::aws::chain::SessionName;
 use futures::FutureExt;
 
 impl Profiles {
@@ -28,7 +29,7 @@ fn kubeds_two_profiles_are_a_web_identity_and_a_role() {
         ("arn:aws:iam::111111111111:role/mgmt", None)
     );
     assert_eq!(arns(&chain), ["arn:aws:iam::222222222222:role/project"]);
-    assert_eq!(chain.roles[0].session_name.as_deref(), Some("kubed"));
+    assert_eq!(chain.roles[0].session_name, SessionName::Named("kubed".into()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Which followers there are, and what may go where in them.
 
-use super::{Identity, heading, values};
+use super::{AwsIdentity, Identity, aws::AwsFlags, heading, values};
 use crate::api::{names::Namespace, patterns::Patterns, policy::Policy};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, builder::BoolishValueParser};
@@ -74,11 +74,16 @@ pub(super) struct FollowerFlags {
         value_parser = values::namespace
     )]
     protected_namespaces: Vec<Namespace>,
+
+    #[command(flatten)]
+    aws: AwsFlags,
 }
 
 /// Which followers there are, and what may go where in them.
 #[derive(Clone, Debug)]
 pub struct Followers {
+    /// As whom AWS is asked.
+    pub aws: AwsIdentity,
     /// `--kubeconfig-file`.
     pub kubeconfig_file: Option<PathBuf>,
     /// `--followers-file`.
@@ -115,6 +120,7 @@ impl FollowerFlags {
         let policy = self.policy_file.as_deref().map(read_policy).transpose()?;
         Ok(Followers {
             kubeconfig_file,
+            aws: self.aws.check(),
             followers_file: self.followers_file,
             only: self.only_followers,
             local_sync: self.local_sync,

@@ -106,7 +106,7 @@ impl<F: Format> WatchedFile<F> {
         for name in mistaken {
             match (catalog.get_mut(&name), self.good.get(&name)) {
                 (Some(entry), Some(good)) => {
-                    reasons.extend(entry.endpoint.as_ref().err().cloned());
+                    reasons.extend(entry.connection.as_ref().err().cloned());
                     *entry = good.clone();
                 }
                 _ => drop(still_bad.insert(name)),
@@ -169,7 +169,7 @@ mod tests {
         let entry = |name: &str, says: &str| Entry {
             member: member(name),
             provider: "test",
-            endpoint: Err(says.to_owned()),
+            connection: Err(says.to_owned()),
             pin: None,
             rivals: Vec::new(),
         };
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn shown(catalog: &Catalog) -> Vec<String> {
-        let says = |entry: &Entry| entry.endpoint.as_ref().err().cloned().unwrap_or_default();
+        let says = |entry: &Entry| entry.connection.as_ref().err().cloned().unwrap_or_default();
         catalog.iter().map(|(name, entry)| format!("{name} {}", says(entry))).collect()
     }
 

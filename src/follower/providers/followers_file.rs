@@ -3,14 +3,15 @@
 use super::file::{Format, Reading};
 use crate::{
     api::{
-        follower::{self, Connection, Follower},
+        follower::{self, Follower},
         names::FollowerName,
         patterns::Patterns,
         policy::Policy,
     },
-    cluster::{endpoint::Endpoint, kubeconfig::unreadable},
+    cluster::kubeconfig::unreadable,
     follower::{
         catalog::{Entry, SUSPENDED},
+        connection::AwsConnections,
         member::Member,
     },
 };
@@ -26,9 +27,6 @@ use std::{
 /// Far more than 5,000 followers with their certificates need.
 const LARGEST: u64 = 64 << 20;
 
-/// Turns a connection into an endpoint, or says why there is none.
-pub type Connect = Arc<dyn Fn(&FollowerName, &Connection) -> Result<Endpoint, String> + Send + Sync>;
-
 /// What the entries of a file become.
 #[derive(Clone)]
 pub struct FollowersFile {
@@ -39,7 +37,7 @@ pub struct FollowersFile {
     /// `--only-followers`.
     pub only: Option<Patterns>,
     /// How an entry is reached.
-    pub connect: Connect,
+    pub aws: AwsConnections,
 }
 
 impl Format for FollowersFile {
@@ -87,21 +85,21 @@ impl FollowersFile {
     /// A suspended follower is known and never reached: nothing is written, and no copy of its name is deleted.
     fn entry(&self, follower: &Follower) -> Result<Entry, String> {
         let spec = &follower.spec;
-        let endpoint = match spec.suspend {
+        let connection = match spec.suspend {
             true => Err(SUSPENDED.to_owned()),
-            false => Ok((self.connect)(&follower.name, &spec.connection)?),
+            false => Ok(self.aws.declared(&follower.name, &spec.connection)?),
         };
         let own = &spec.accept;
         let policy = if own.accept.is_empty() { self.policy.clone() } else { Arc::new(self.policy.and(own)) };
         let labels = Arc::new(follower.labels.clone());
         let member = Member { name: follower.name.clone(), labels, namespace: None, policy };
-        Ok(Entry { member, provider: PROVIDER, endpoint, pin: spec.cluster_uid.clone(), rivals: Vec::new() })
+        Ok(Entry { member, provider: PROVIDER, connection, pin: spec.cluster_uid.clone(), rivals: Vec::new() })
     }
 
     fn unusable(&self, name: &FollowerName, why: String) -> Entry {
         let (labels, policy) = (Arc::new(BTreeMap::new()), self.policy.clone());
         let member = Member { name: name.clone(), labels, namespace: None, policy };
-        Entry { member, provider: PROVIDER, endpoint: Err(why), pin: None, rivals: Vec::new() }
+        Entry { member, provider: PROVIDER, connection: Err(why), pin: None, rivals: Vec::new() }
     }
 }
 

@@ -3,9 +3,10 @@
 use super::file::{Format, Reading};
 use crate::{
     api::{names::FollowerName, patterns::Patterns, policy::Policy},
-    cluster::{endpoint::Endpoint, kubeconfig},
+    cluster::kubeconfig,
     follower::{
         catalog::{Catalog, Entry},
+        connection::{AwsConnections, Connection},
         member::Member,
     },
 };
@@ -25,6 +26,8 @@ pub struct KubeconfigFile {
     pub policy: Arc<Policy>,
     /// `--only-followers`.
     pub only: Option<Patterns>,
+    /// How contexts are reached whose tokens AWS's tools would make.
+    pub aws: AwsConnections,
 }
 
 impl Format for KubeconfigFile {
@@ -48,17 +51,19 @@ impl KubeconfigFile {
         let names = kubeconfig.contexts.iter().map(|context| context.name.as_str());
         let wanted = names.filter(|name| self.only.as_ref().is_none_or(|only| only.matches(name)));
         let catalog: Catalog = wanted.map(|name| (FollowerName::from(name), self.entry(kubeconfig, name))).collect();
-        let mistaken = catalog.iter().filter(|(_, entry)| entry.endpoint.is_err()).map(|(name, _)| name.clone());
+        let mistaken = catalog.iter().filter(|(_, entry)| entry.connection.is_err()).map(|(name, _)| name.clone());
         Reading { mistaken: mistaken.collect(), catalog, nameless: Vec::new() }
     }
 
     fn entry(&self, kubeconfig: &Kubeconfig, name: &str) -> Entry {
-        let endpoint =
-            usable(name).and_then(|()| Endpoint::from_context(kubeconfig, name).map_err(|error| error.to_string()));
-        let namespace = endpoint.as_ref().ok().and_then(|endpoint| endpoint.default_namespace().cloned());
+        let connection = usable(name).and_then(|()| self.aws.context(kubeconfig, name));
+        let namespace = match &connection {
+            Ok(Connection::Direct(endpoint)) => endpoint.default_namespace().cloned(),
+            _ => None,
+        };
         let member =
             Member { name: name.into(), labels: Arc::new(BTreeMap::new()), namespace, policy: self.policy.clone() };
-        Entry { member, provider: "kubeconfig", endpoint, pin: None, rivals: Vec::new() }
+        Entry { member, provider: "kubeconfig", connection, pin: None, rivals: Vec::new() }
     }
 }
 
@@ -77,7 +82,12 @@ mod tests {
     use super::*;
 
     fn source() -> KubeconfigFile {
-        KubeconfigFile { path: PathBuf::from("unused"), policy: Arc::new(Policy::default()), only: None }
+        KubeconfigFile {
+            path: PathBuf::from("unused"),
+            policy: Arc::new(Policy::default()),
+            only: None,
+            aws: AwsConnections::of_nobody(),
+        }
     }
 
     fn catalog(source: &KubeconfigFile, contexts: &[(&str, &str)]) -> Catalog {
@@ -99,7 +109,7 @@ mod tests {
         let catalog = catalog(&source(), &[(arn, "c"), ("b", "c")]);
         assert_eq!(catalog.keys().map(FollowerName::as_str).collect::<Vec<_>>(), [arn, "b"]);
         let entry = &catalog[&FollowerName::from("b")];
-        assert!(entry.endpoint.is_ok());
+        assert!(entry.connection.is_ok());
         assert_eq!(entry.member.namespace, Some("team".into()));
     }
 
@@ -107,7 +117,7 @@ mod tests {
     fn a_context_that_cannot_be_used_is_told_and_harms_no_other() {
         let catalog = catalog(&source(), &[("lost", "missing"), ("with,comma", "c"), ("@local", "c"), ("good", "c")]);
         let usable: Vec<_> =
-            catalog.iter().filter(|(_, entry)| entry.endpoint.is_ok()).map(|(name, _)| name.as_str()).collect();
+            catalog.iter().filter(|(_, entry)| entry.connection.is_ok()).map(|(name, _)| name.as_str()).collect();
         assert_eq!(usable, ["good"]);
         assert_eq!(catalog.len(), 4);
     }

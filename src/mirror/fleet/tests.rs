@@ -49,7 +49,7 @@ impl Cluster {
         Entry {
             member: makers::member("a"),
             provider: "test",
-            endpoint: Ok(self.endpoint.clone()),
+            connection: Ok(self.endpoint.clone().into()),
             pin: pin.map(ClusterUid::from),
             rivals: Vec::new(),
         }
@@ -177,7 +177,7 @@ async fn a_suspended_follower_is_known_and_neither_served_nor_asked() {
     let mut yard = Yard::new(cluster.entry(None));
     yard.answered().await;
     assert_eq!(yard.served(), ["one"]);
-    yard.now(Entry { endpoint: Err(SUSPENDED.to_owned()), ..cluster.entry(None) });
+    yard.now(Entry { connection: Err(SUSPENDED.to_owned()), ..cluster.entry(None) });
     assert_eq!((yard.served(), yard.problems()), (vec![], vec![SUSPENDED.to_owned()]));
     // What its worker found on the way out.
     yard.moved("two");

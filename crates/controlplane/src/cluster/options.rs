@@ -1,5 +1,6 @@
 //! How a cluster is to be started.
 
+use std::path::Path;
 use std::time::Duration;
 
 /// What a cluster needs beyond a plain API server. The default is nothing.
@@ -32,6 +33,14 @@ impl Options {
     pub fn with_argument(mut self, argument: &str) -> Self {
         self.arguments.push(argument.to_owned());
         self
+    }
+
+    /// Asks a webhook who a bearer token belongs to, as its `kubeconfig` says. The file is read when the server starts. What it
+    /// answers counts for a second only: a test that changes what the webhook says need not wait for two minutes.
+    pub fn with_token_webhook(self, kubeconfig: &Path) -> Self {
+        self.with_argument(&format!("--authentication-token-webhook-config-file={}", kubeconfig.display()))
+            .with_argument("--authentication-token-webhook-version=v1beta1")
+            .with_argument("--authentication-token-webhook-cache-ttl=1s")
     }
 
     /// How long it may take to be ready (120 s by default).

@@ -62,7 +62,7 @@ fn format(path: PathBuf) -> FollowersFile {
 
 /// Each follower with where it is, or why it is nowhere.
 fn shown(catalog: &Catalog) -> Vec<String> {
-    let place = |entry: &Entry| match &entry.endpoint {
+    let place = |entry: &Entry| match &entry.connection {
         Ok(endpoint) => endpoint.server().to_owned(),
         Err(why) => why.clone(),
     };
@@ -193,7 +193,7 @@ fn every_mistake_is_told_with_the_files_name() {
     assert_eq!(missing, format!("{path}: entity not found"));
     folder.write("- name: a\n  spec: {suspend: 1}\n- nam: b\n- name: '@local'\n  spec: {}\n");
     let (file, catalog) = WatchedFile::open(format(folder.file())).unwrap();
-    let why = catalog[&FollowerName::from("a")].endpoint.as_ref().err().unwrap();
+    let why = catalog[&FollowerName::from("a")].connection.as_ref().err().unwrap();
     assert_eq!(
         *why,
         format!(

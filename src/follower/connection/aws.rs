@@ -1,0 +1,155 @@
+//! Connections through AWS: what a provider declares, and what `exec` entries of a kubeconfig ask for.
+
+use super::{
+    Connection, EksCluster,
+    eks::Way,
+    tokens::{ClusterTokens, ContextTokens},
+};
+use crate::{
+    api::{
+        follower::{self, Method, Server},
+        names::FollowerName,
+        patterns::Patterns,
+    },
+    aws::{
+        chain::Role,
+        exec::{self, GetToken},
+        principal::{Aws, Principal},
+        settings::Settings,
+    },
+    cluster::{
+        endpoint::{Endpoint, Parts},
+        exec::Plugin,
+        kubeconfig,
+        login::Login,
+    },
+};
+use kube::config::{ExecConfig, Kubeconfig};
+use std::sync::Arc;
+
+/// Makes connections through AWS. Cheap to clone.
+#[derive(Clone)]
+pub struct AwsConnections {
+    aws: Aws,
+    settings: Settings,
+    /// `--allowed-role-arns`.
+    allowed: Option<Arc<Patterns>>,
+}
+
+impl AwsConnections {
+    /// `settings` are those of this process.
+    pub fn new(aws: Aws, settings: Settings, allowed: Option<Arc<Patterns>>) -> Self {
+        Self { aws, settings, allowed }
+    }
+
+    /// What a provider declares.
+    pub fn declared(&self, name: &FollowerName, declared: &follower::Connection) -> Result<Connection, String> {
+        let way = Way {
+            proxy_url: declared.proxy_url.as_ref().map(|proxy| proxy.reveal().to_owned()),
+            tls_server_name: declared.tls_server_name.clone(),
+        };
+        match &declared.method {
+            Method::Eks(eks) => {
+                let principal = self.principal(eks.role.as_ref(), &eks.region)?;
+                match &eks.server {
+                    Some(server) => direct(name, server, principal, &eks.cluster_name, way),
+                    None => {
+                        let (region, cluster) = (eks.region.clone(), eks.cluster_name.clone());
+                        let cluster = EksCluster::new(name.to_string(), principal, region, cluster, way);
+                        Ok(Connection::Eks(Arc::new(cluster)))
+                    }
+                }
+            }
+            Method::AwsIamAuthenticator(authenticator) => {
+                let principal = self.principal(authenticator.role.as_ref(), &authenticator.region)?;
+                direct(name, &authenticator.server, principal, &authenticator.cluster_id, way)
+            }
+        }
+    }
+
+    /// A context of a kubeconfig: as it says, but a token that AWS's tools would make is made in this process.
+    pub fn context(&self, kubeconfig: &Kubeconfig, name: &str) -> Result<Connection, String> {
+        let said = |error: kubeconfig::EndpointError| error.to_string();
+        let Some((exec, asked)) = kubeconfig::exec(kubeconfig, name).and_then(understood) else {
+            return Endpoint::from_context(kubeconfig, name).map(Connection::from).map_err(said);
+        };
+        let bare = Endpoint::from_context(&kubeconfig::without_exec(kubeconfig, name), name).map_err(said)?;
+        let tokens = self.tokens(exec, asked);
+        // Its own apiVersion may be one that nobody speaks any more: only a fallback would need it.
+        let plugin: Option<Plugin> = kubeconfig::plugin(kubeconfig, name).ok().flatten();
+        let login = Login::source(Arc::new(ContextTokens::new(name.to_owned(), tokens, plugin)));
+        Ok(bare.with_login(login).into())
+    }
+
+    fn tokens(&self, exec: &ExecConfig, asked: GetToken) -> ClusterTokens {
+        let pair = |map: &std::collections::HashMap<String, String>| {
+            Some((map.get("name")?.clone(), map.get("value")?.clone()))
+        };
+        let settings = self.settings.with(exec.env.iter().flatten().filter_map(pair));
+        let mut principal = self.aws.principal(settings, asked.region).or_in(asked.fallback);
+        if let Some(profile) = asked.profile {
+            principal = principal.with_profile(profile);
+        }
+        let principal = asked.role.into_iter().fold(principal, Principal::assuming);
+        ClusterTokens { principal, cluster: asked.cluster }
+    }
+
+    fn principal(&self, role: Option<&follower::Role>, region: &str) -> Result<Principal, String> {
+        let principal = self.aws.principal(self.settings.clone(), Some(region.to_owned()));
+        let Some(role) = role else { return Ok(principal) };
+        if self.allowed.as_ref().is_some_and(|allowed| !allowed.matches(&role.arn)) {
+            return Err(format!("roleARN {}: --allowed-role-arns does not allow it", role.arn));
+        }
+        Ok(principal.assuming(Role {
+            external_id: role.external_id.clone(),
+            session_name: role.session_name.clone().into(),
+            ..Role::new(&*role.arn)
+        }))
+    }
+}
+
+fn understood(exec: &ExecConfig) -> Option<(&ExecConfig, GetToken)> {
+    let asked = exec::understand(exec.command.as_deref()?, exec.args.as_deref().unwrap_or_default())?;
+    Some((exec, asked))
+}
+
+fn direct(
+    name: &FollowerName,
+    server: &Server,
+    principal: Principal,
+    cluster: &str,
+    way: Way,
+) -> Result<Connection, String> {
+    let parts = Parts {
+        server: server.url.clone(),
+        certificate_authority: Some(server.certificate_authority.to_vec()),
+        tls_server_name: way.tls_server_name,
+        proxy_url: way.proxy_url,
+        login: Login::source(Arc::new(ClusterTokens { principal, cluster: cluster.to_owned() })),
+        ..Parts::default()
+    };
+    Endpoint::new(name.as_str(), parts).map(Connection::from).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+impl AwsConnections {
+    /// Of somebody whom nothing names.
+    pub(crate) fn of_nobody() -> Self {
+        struct Deaf;
+        impl crate::aws::api::Observer for Deaf {
+            fn request(&self, _: &'static str, _: &'static str, _: &str) {}
+            fn issued(&self, _: &str, _: std::time::SystemTime) {}
+            fn skew(&self, _: i64) {}
+        }
+        let load = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(Aws::load("test".to_owned(), Default::default(), Arc::new(Deaf)))
+        };
+        // A thread of its own: some tests run in a runtime already.
+        let aws = std::thread::spawn(load).join().unwrap();
+        Self::new(aws, Settings::default(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests;
