@@ -149,6 +149,11 @@ impl AwsConnections {
         let aws = std::thread::spawn(load).join().unwrap();
         Self::new(aws, Settings::default(), None)
     }
+
+    /// With just these roles.
+    pub(crate) fn allowing(self, roles: &str) -> Self {
+        Self { allowed: Some(Arc::new(Patterns::parse(roles).unwrap())), ..self }
+    }
 }
 
 #[cfg(test)]

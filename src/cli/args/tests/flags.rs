@@ -174,7 +174,7 @@ fn a_file_of_followers_is_enough_for_run_and_plan() {
         let job = match task(&line).unwrap() {
             Task::Run(run) => run.job,
             Task::Plan(plan) => plan.job,
-            Task::Deletions(_) => panic!("{line}"),
+            other => panic!("{line}: {other:?}"),
         };
         assert_eq!((job.followers.kubeconfig_file, job.followers.followers_file), (None, Some("eks.yaml".into())));
         assert!(job.followers.only.unwrap().matches("dev-1"));

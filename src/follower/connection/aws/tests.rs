@@ -73,9 +73,7 @@ fn declared(connections: &AwsConnections, connection: &str) -> Result<Connection
 fn eks_is_asked_where_a_cluster_is_unless_that_is_declared() {
     let asked = declared(&connections(), "eks: {clusterName: prod, region: eu-west-1}");
     assert!(matches!(asked, Ok(Connection::Eks(_))));
-    let only_roles = "arn:aws:iam::*:role/towline";
-    let allowed = Some(Arc::new(Patterns::parse(only_roles).unwrap()));
-    let connections = AwsConnections { allowed, ..connections() };
+    let connections = connections().allowing("arn:aws:iam::*:role/towline");
     let role = |name: &str| {
         format!("eks: {{clusterName: prod, region: eu-west-1, roleARN: 'arn:aws:iam::111122223333:role/{name}'}}")
     };

@@ -1,10 +1,7 @@
 //! Followers files on disk, which change.
 
 use super::*;
-use crate::{
-    cluster::endpoint::Parts,
-    follower::{catalog::Catalog, providers::file::WatchedFile},
-};
+use crate::follower::{catalog::Catalog, connection::Connection, providers::file::WatchedFile};
 use std::{fs, os::unix::fs::symlink, time::Duration};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -43,27 +40,22 @@ impl Drop for Folder {
 }
 
 fn entry(name: &str, cluster: &str, rest: &str) -> String {
-    format!("- name: {name}\n  spec:\n    connection: {{eks: {{clusterName: {cluster}, region: eu-west-1}}}}\n{rest}")
+    let role = format!("arn:aws:iam::111122223333:role/{cluster}");
+    let eks = format!("{{clusterName: {cluster}, region: eu-west-1, roleARN: '{role}'}}");
+    format!("- name: {name}\n  spec:\n    connection: {{eks: {eks}}}\n{rest}")
 }
 
-/// Reaches every cluster but `lost`.
-fn connect(name: &FollowerName, connection: &Connection) -> Result<Endpoint, String> {
-    let follower::Method::Eks(eks) = &connection.method else { return Err("not eks".to_owned()) };
-    if eks.cluster_name == "lost" {
-        return Err(format!("{name}: there is no such cluster"));
-    }
-    let server = format!("https://{}.example.com", eks.cluster_name);
-    Endpoint::new(name.as_str(), Parts { server, ..Parts::default() }).map_err(|error| error.to_string())
-}
-
+/// Reaches every cluster but `lost`, whose role is not allowed.
 fn format(path: PathBuf) -> FollowersFile {
-    FollowersFile { path, policy: Arc::new(Policy::default()), only: None, connect: Arc::new(connect) }
+    let aws = AwsConnections::of_nobody().allowing("*, !*/lost");
+    FollowersFile { path, policy: Arc::new(Policy::default()), only: None, aws }
 }
 
 /// Each follower with where it is, or why it is nowhere.
 fn shown(catalog: &Catalog) -> Vec<String> {
     let place = |entry: &Entry| match &entry.connection {
-        Ok(endpoint) => endpoint.server().to_owned(),
+        Ok(Connection::Eks(eks)) => eks.cluster().name.clone(),
+        Ok(Connection::Direct(endpoint)) => endpoint.server().to_owned(),
         Err(why) => why.clone(),
     };
     catalog.iter().map(|(name, entry)| format!("{name} {}", place(entry))).collect()
@@ -103,11 +95,11 @@ async fn a_change_of_the_file_is_a_change_of_its_followers() {
     let folder = Folder::new("changes");
     folder.write(&entry("a", "one", ""));
     let mut watched = Watched::start(format(folder.file()));
-    assert_eq!(watched.now(), ["a https://one.example.com"]);
+    assert_eq!(watched.now(), ["a one"]);
     folder.write(&(entry("a", "two", "") + &entry("b", "one", "")));
-    assert_eq!(watched.next().await, ["a https://two.example.com", "b https://one.example.com"]);
+    assert_eq!(watched.next().await, ["a two", "b one"]);
     folder.write(&entry("b", "one", "    accept: [{kinds: [Secret]}]\n"));
-    assert_eq!(watched.next().await, ["b https://one.example.com"]);
+    assert_eq!(watched.next().await, ["b one"]);
     assert_eq!(watched.seen.borrow()[&FollowerName::from("b")].member.policy.accept.len(), 1);
     folder.write("[]");
     assert!(watched.next().await.is_empty());
@@ -125,7 +117,7 @@ async fn a_file_that_is_no_list_and_one_that_is_gone_keep_the_last_good_set() {
     fs::remove_file(folder.file()).unwrap();
     assert!(watched.stays().await);
     folder.write(&entry("b", "one", ""));
-    assert_eq!(watched.next().await, ["b https://one.example.com"]);
+    assert_eq!(watched.next().await, ["b one"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,16 +125,16 @@ async fn an_entry_that_is_wrong_stays_as_it_was_and_harms_no_other() {
     let folder = Folder::new("entries");
     folder.write(&(entry("a", "one", "") + &entry("s", "one", "    suspend: true\n")));
     let mut watched = Watched::start(format(folder.file()));
-    assert_eq!(watched.now(), ["a https://one.example.com".to_owned(), format!("s {SUSPENDED}")]);
+    assert_eq!(watched.now(), ["a one".to_owned(), format!("s {SUSPENDED}")]);
     let text = entry("a", "lost", "")
         + &entry("s", "one", "    suspend: maybe\n")
         + &entry("new", "lost", "")
         + &entry("b", "two", "");
     folder.write(&text);
     let expected = [
-        "a https://one.example.com",
-        "b https://two.example.com",
-        "new new: there is no such cluster",
+        "a one",
+        "b two",
+        "new roleARN arn:aws:iam::111122223333:role/lost: --allowed-role-arns does not allow it",
         &format!("s {SUSPENDED}"),
     ];
     assert_eq!(watched.next().await, expected);
@@ -160,9 +152,9 @@ async fn a_mounted_secret_is_followed_from_one_version_to_the_next() {
     version("..1", "one");
     symlink("..data/followers.yaml", folder.file()).unwrap();
     let mut watched = Watched::start(format(folder.file()));
-    assert_eq!(watched.now(), ["a https://one.example.com"]);
+    assert_eq!(watched.now(), ["a one"]);
     version("..2", "two");
-    assert_eq!(watched.next().await, ["a https://two.example.com"]);
+    assert_eq!(watched.next().await, ["a two"]);
 }
 
 #[test]
