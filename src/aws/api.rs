@@ -12,6 +12,7 @@ use super::{
 };
 use aws_config::{BehaviorVersion, Region, SdkConfig, provider_config::ProviderConfig, timeout::TimeoutConfig};
 use aws_credential_types::{Credentials, provider::ProvideCredentials};
+use aws_sdk_eks::types::VpcConfigResponse;
 use aws_sdk_sts::error::{ProvideErrorMetadata, SdkError};
 use futures::{FutureExt, future::BoxFuture};
 use std::{
@@ -72,7 +73,7 @@ impl Api {
     /// Who these credentials are: the ARN that AWS knows them by.
     pub async fn caller(&self, credentials: Credentials, chain: &Chain, region: &str) -> Result<String, AwsError> {
         let answer = self.sts(Some(credentials), region).get_caller_identity().send().await;
-        let answer = self.ended("sts:GetCallerIdentity", answer, &"this identity".to_owned(), chain)?;
+        let answer = self.ended("sts:GetCallerIdentity", answer, "this identity", chain)?;
         Ok(answer.arn().unwrap_or_default().to_owned())
     }
 
@@ -99,7 +100,7 @@ impl Api {
             endpoint: found.endpoint().map(str::to_owned),
             certificate_authority: found.certificate_authority().and_then(|ca| ca.data()).map(str::to_owned),
             id: found.id().map(str::to_owned),
-            public: found.resources_vpc_config().is_none_or(|vpc| vpc.endpoint_public_access()),
+            public: found.resources_vpc_config().is_none_or(VpcConfigResponse::endpoint_public_access),
             connected: found.connector_config().is_some(),
         })
     }
@@ -121,7 +122,7 @@ impl Api {
         &self,
         operation: &'static str,
         answer: Result<T, SdkError<E>>,
-        subject: &String,
+        subject: &str,
         caller: &impl ToString,
     ) -> Result<T, AwsError> {
         let (service, name) = operation.split_once(':').unwrap_or(("aws", operation));
@@ -132,7 +133,7 @@ impl Api {
             }
             Err(error) => failure(&error),
         };
-        let (subject, caller) = (subject.clone(), caller.to_string());
+        let (subject, caller) = (subject.to_owned(), caller.to_string());
         Err(match failure {
             Failure::Code(code) => {
                 self.observer.request(service, name, &code);

@@ -1,9 +1,6 @@
 //! Where an endpoint's credentials come from. They are fetched by one task at a time and kept until they expire.
 
-use super::{
-    error::Class,
-    exec::{ExecError, Identity, Plugin},
-};
+use super::exec::{ExecError, Identity, Plugin};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures::future::BoxFuture;
 use http::HeaderValue;
@@ -71,20 +68,7 @@ pub enum LoginError {
     Source {
         /// What failed and what to change, without any credential.
         reason: String,
-        /// What to do about it.
-        class: Class,
     },
-}
-
-impl LoginError {
-    /// What to do about it.
-    pub fn class(&self) -> Class {
-        match self {
-            Self::Malformed => Class::Denied,
-            Self::Source { class, .. } => *class,
-            Self::File { .. } | Self::Exec(_) | Self::Slow => Class::Transient,
-        }
-    }
 }
 
 /// Credentials for one request.

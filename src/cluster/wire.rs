@@ -93,7 +93,7 @@ impl Wire {
 
     /// Sends a request and waits for the head of a 2xx answer. Credentials that are refused are renewed once.
     pub(super) async fn ask(&self, link: &mut Link, call: &Call) -> Result<Response<Incoming>, Error> {
-        let credential = self.endpoint.login().credential().await?;
+        let credential = self.credential().await?;
         let refused = match self.exchange(link, call, &credential).await {
             Err(Error::Status(status)) if status.code == 401 && self.endpoint.login().is_renewable() => status,
             answered => return answered,
@@ -103,8 +103,17 @@ impl Wire {
             self.fail(Error::disconnected("the client certificate is refused: another needs another connection"));
             return Err(Error::Status(refused));
         }
-        let credential = self.endpoint.login().credential().await?;
+        let credential = self.credential().await?;
         self.exchange(link, call, &credential).await
+    }
+
+    /// Without credentials the session is of no use: whoever opens another one is told why, and waits between attempts.
+    async fn credential(&self) -> Result<Credential, Error> {
+        self.endpoint.login().credential().await.map_err(|error| {
+            let error = Error::Login(error);
+            self.fail(error.clone());
+            error
+        })
     }
 
     async fn exchange(

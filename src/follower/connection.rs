@@ -30,11 +30,13 @@ impl Connection {
     /// certificate of its authority, is asked about again before the next attempt.
     pub async fn open(&self, options: Options) -> Result<Session, Error> {
         let endpoint = self.endpoint().await?;
-        let opened = Session::open(&endpoint, options).await;
-        if let (Self::Eks(cluster), Err(Error::Connect { .. })) = (self, &opened) {
-            cluster.distrust().await;
+        match (self, Session::open(&endpoint, options).await) {
+            (Self::Eks(cluster), Err(Error::Connect { server, why })) => {
+                cluster.distrust().await;
+                Err(Error::Connect { server, why: cluster.explain(why) })
+            }
+            (_, opened) => opened,
         }
-        opened
     }
 
     /// Where it is now.

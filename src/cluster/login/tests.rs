@@ -22,7 +22,7 @@ impl TokenSource for Source {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let asked = self.asked.fetch_add(1, Ordering::SeqCst);
             match asked.checked_sub(self.failures) {
-                None => Err(LoginError::Source { reason: "sts".to_owned(), class: Class::Transient }),
+                None => Err(LoginError::Source { reason: "sts".to_owned() }),
                 Some(number) => {
                     Ok(Token { value: Zeroizing::new(format!("token-{}", number + 1)), lifetime: self.lifetime })
                 }

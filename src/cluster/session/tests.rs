@@ -118,6 +118,34 @@ async fn another_cluster_on_a_second_connection_ends_the_session_and_hears_nothi
     assert_eq!(fake.asked().len(), 0);
 }
 
+/// Has one token, which ends at once.
+#[derive(Default)]
+struct Once(AtomicUsize);
+
+impl TokenSource for Once {
+    fn token(&self) -> BoxFuture<'_, Result<Token, LoginError>> {
+        let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        let token = Token { value: Zeroizing::new("one".to_owned()), lifetime: Some(Duration::ZERO) };
+        let gone = LoginError::Source { reason: "the role is gone".to_owned() };
+        async move { if first { Ok(token) } else { Err(gone) } }.boxed()
+    }
+
+    fn fingerprint(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_gets_no_credentials_any_more_is_over_and_says_why() {
+    let fake = Fake::http2(ok).await;
+    let endpoint = fake.endpoint(Login::source(Arc::new(Once::default())));
+    let session = Session::open(&endpoint, Options::default()).await.unwrap();
+    let error = session.call(Call::get("/y")).await.err().unwrap();
+    assert_eq!((error.class(), error.to_string().as_str()), (Class::Disconnected, "the role is gone"));
+    assert_eq!(session.closed().await, error);
+    assert_eq!(fake.asked().len(), 0);
+}
+
 #[tokio::test]
 async fn a_refused_token_is_renewed_once() {
     let answer = |seen: &Seen| match seen.authorization.as_str() {

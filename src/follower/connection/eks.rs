@@ -71,6 +71,17 @@ impl EksCluster {
         self.principal.distrust(&self.cluster).await;
     }
 
+    /// Why it cannot be reached, with what EKS says about that.
+    pub(super) fn explain(&self, why: String) -> String {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.as_ref() {
+            Some((facts, _)) if !facts.public => format!(
+                "{why}; EKS says that its endpoint is private: Towline must run where the VPC can be reached, and the cluster's security group must let it in"
+            ),
+            _ => why,
+        }
+    }
+
     /// What tells it from another.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint

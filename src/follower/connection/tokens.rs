@@ -2,12 +2,8 @@
 //! AWS files say something that only AWS's own tools understand.
 
 use crate::{
-    aws::{
-        error::{AwsError, Remedy},
-        principal::Principal,
-    },
+    aws::{error::AwsError, principal::Principal},
     cluster::{
-        error::Class,
         exec::Plugin,
         login::{LoginError, Token, TokenSource},
     },
@@ -58,7 +54,7 @@ impl ContextTokens {
             tracing::warn!(context = self.context, %why, "the token is made by the plugin of the kubeconfig");
         }
         let output = plugin.run().await?;
-        let nothing = || LoginError::Source { reason: "the plugin printed no token".to_owned(), class: Class::Denied };
+        let nothing = || LoginError::Source { reason: "the plugin printed no token".to_owned() };
         Ok(Token { value: output.token.ok_or_else(nothing)?, lifetime: output.lifetime })
     }
 }
@@ -85,10 +81,5 @@ impl TokenSource for ContextTokens {
 
 /// What AWS refused, as a reason for which there is no login.
 pub(super) fn refused(error: &AwsError) -> LoginError {
-    let class = match error.remedy() {
-        Remedy::Retry | Remedy::RenewBase => Class::Transient,
-        Remedy::SlowDown => Class::Throttled(error.pause()),
-        Remedy::Change => Class::Denied,
-    };
-    LoginError::Source { reason: error.to_string(), class }
+    LoginError::Source { reason: error.to_string() }
 }
