@@ -119,7 +119,9 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Self::Endpoint(_) | Self::Malformed { .. } | Self::TooLarge { .. } => Class::Invalid,
-            Self::Login(_) | Self::Connect { .. } | Self::Disconnected { .. } | Self::Moved { .. } => Class::Disconnected,
+            Self::Login(_) | Self::Connect { .. } | Self::Disconnected { .. } | Self::Moved { .. } => {
+                Class::Disconnected
+            }
             Self::Timeout { .. } | Self::Interrupted { .. } | Self::Decode { .. } => Class::Transient,
             Self::Status(status) => status.class(),
         }

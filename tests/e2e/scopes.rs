@@ -208,3 +208,31 @@ async fn a_scope_that_is_narrowed_leaves_the_copies_from_outside_it() {
     gone(&world, "Secret", &world.name).await;
     assert_eq!(there(&world, "Secret", &other).await, outside);
 }
+
+#[tokio::test]
+async fn a_kind_forbidden_later_keeps_its_copies_until_it_may_be_read_again() {
+    let world = World::new("scopes-kind-later").await;
+    forbid_all(&world).await;
+    allow(&world, &world.name, &["secrets", "configmaps"]).await;
+    answers(&world, &world.name, "secrets", None).await;
+    let towline = start(&world, &world.name);
+    put(world.hub, secret(&world.name, "key")).await;
+    put(world.hub, config_map(&world.name, "key")).await;
+    copied(&world, "Secret", &world.name).await;
+    copied(&world, "ConfigMap", &world.name).await;
+
+    let readers = format!("{RBAC}/namespaces/{}/roles/readers", world.name);
+    let only = |resources: &[&str]| json!({"rules": [{"apiGroups": [""], "resources": resources, "verbs": ["get", "list", "watch"]}]});
+    world.hub.patch(&readers, &only(&["configmaps"])).await.unwrap();
+    answers(&world, &world.name, "secrets", Some(403)).await;
+    // An open watch goes on until it ends.
+    world.hub_proxy.retarget(world.hub.address()).await.unwrap();
+    towline.logs("sources cannot be read: grant get, list and watch on secrets").await;
+    delete(world.hub, "Secret", &world.name).await;
+    delete(world.hub, "ConfigMap", &world.name).await;
+    gone(&world, "ConfigMap", &world.name).await;
+    assert!(there(&world, "Secret", &world.name).await.is_some());
+
+    world.hub.patch(&readers, &only(&["secrets", "configmaps"])).await.unwrap();
+    gone(&world, "Secret", &world.name).await;
+}
