@@ -101,6 +101,7 @@ impl Api {
             certificate_authority: found.certificate_authority().and_then(|ca| ca.data()).map(str::to_owned),
             id: found.id().map(str::to_owned),
             public: found.resources_vpc_config().is_none_or(VpcConfigResponse::endpoint_public_access),
+            version: found.version().unwrap_or_default().to_owned(),
             connected: found.connector_config().is_some(),
         })
     }

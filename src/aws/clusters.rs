@@ -38,6 +38,8 @@ pub struct Facts {
     pub token_id: String,
     /// Whether it has an address that can be reached from anywhere.
     pub public: bool,
+    /// Its Kubernetes version, such as `1.36`.
+    pub version: String,
 }
 
 /// A cluster as EKS describes it.
@@ -53,6 +55,8 @@ pub struct Described {
     pub id: Option<String>,
     /// Whether the endpoint is public.
     pub public: bool,
+    /// Its Kubernetes version.
+    pub version: String,
     /// A cluster elsewhere that is only shown in EKS.
     pub connected: bool,
 }
@@ -156,7 +160,8 @@ fn usable(cluster: &ClusterId, described: &Described) -> Result<Facts, AwsError>
     let certificate_authority =
         authority.ok_or_else(|| refuse(Remedy::Retry, "EKS names no usable certificate authority for it"))?;
     let token_id = described.id.clone().unwrap_or_else(|| cluster.name.clone());
-    Ok(Facts { endpoint, certificate_authority, token_id, public: described.public })
+    let (public, version) = (described.public, described.version.clone());
+    Ok(Facts { endpoint, certificate_authority, token_id, public, version })
 }
 
 #[cfg(test)]

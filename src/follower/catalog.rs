@@ -1,7 +1,10 @@
 //! All follower names that a provider knows now, with what it takes to reach each.
 
 use super::{connection::Connection, member::Member};
-use crate::api::names::{ClusterUid, FollowerName};
+use crate::{
+    api::names::{ClusterUid, FollowerName},
+    telemetry::metrics::FollowerInfo,
+};
 use std::collections::BTreeMap;
 
 /// The names that are known now.
@@ -34,6 +37,12 @@ impl Entry {
             _ => false,
         };
         same_connection && self.pin == other.pin
+    }
+
+    /// What people are told that it is.
+    pub fn info(&self) -> FollowerInfo {
+        let known = self.connection.as_ref().ok().map(Connection::info).unwrap_or_default();
+        FollowerInfo { provider: self.provider, ..known }
     }
 
     /// Why the name must not lead to this cluster, if it must not.

@@ -9,10 +9,13 @@ pub use aws::AwsConnections;
 pub use eks::EksCluster;
 pub use tokens::ClusterTokens;
 
-use crate::cluster::{
-    endpoint::{Endpoint, Fingerprint},
-    error::Error,
-    session::{Options, Session},
+use crate::{
+    cluster::{
+        endpoint::{Endpoint, Fingerprint},
+        error::Error,
+        session::{Options, Session},
+    },
+    telemetry::metrics::FollowerInfo,
 };
 use std::sync::Arc;
 
@@ -44,6 +47,14 @@ impl Connection {
         match self {
             Self::Direct(endpoint) => Ok(endpoint.clone()),
             Self::Eks(cluster) => cluster.endpoint().await,
+        }
+    }
+
+    /// What is known of the cluster before anybody connects.
+    pub fn info(&self) -> FollowerInfo {
+        match self {
+            Self::Direct(_) => FollowerInfo::default(),
+            Self::Eks(cluster) => cluster.info(),
         }
     }
 

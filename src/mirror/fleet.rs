@@ -174,7 +174,7 @@ impl Fleet {
                     SUSPENDED => tracing::info!(follower = %name, "follower is suspended by its spec"),
                     _ => tracing::error!(follower = %name, why, "follower cannot be used"),
                 }
-                self.plant.telling.silent(name, known.entry.provider);
+                self.plant.telling.silent(name, known.entry.info());
                 known.refuse(why.clone());
                 return;
             }
@@ -199,7 +199,7 @@ impl Fleet {
             Ok(Err(refused)) => refused,
             Err(error) => error.to_string(),
         };
-        if known.problem.is_none() {
+        if known.problem.as_ref() != Some(&why) {
             tracing::warn!(follower = %probe.name, error = why, "follower does not answer");
         }
         known.problem = Some(why);
@@ -209,7 +209,7 @@ impl Fleet {
     /// Asks once more where a name leads, after a pause.
     fn ask_again(&mut self, name: &FollowerName) {
         let Some(known) = self.names.get_mut(name).filter(|known| !known.asked) else { return };
-        self.plant.telling.silent(name, known.entry.provider);
+        self.plant.telling.silent(name, known.entry.info());
         known.attempts = known.attempts.saturating_add(1);
         self.probe(name);
     }
@@ -304,12 +304,12 @@ impl Fleet {
         let mut settings = self.plant.settings.clone();
         settings.observer.cluster = uid.clone();
         let name = orders.roster.members.first().map(|member| member.name.clone()).unwrap_or_else(FollowerName::local);
-        let provider = self.names.get(&name).map_or("local", |known| known.entry.provider);
+        let info = self.names.get(&name).map(|known| known.entry.info()).unwrap_or_default();
         let (orders, received) = watch::channel(orders);
         let (inquiries, asked) = mpsc::channel(16);
         let stop = self.stop.child_token();
         let worker = Worker::new(Parts {
-            teller: self.plant.telling.teller(&name, provider, &settings),
+            teller: self.plant.telling.teller(&name, info, &settings),
             settings,
             shared: self.plant.shared.clone(),
             inputs: Inputs {

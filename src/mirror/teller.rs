@@ -23,7 +23,7 @@ use crate::{
         audit::{AuditLog, Change},
         events::{Notice, ObjectRef, SYNCED, Tone},
         herald::Notices,
-        metrics::Metrics,
+        metrics::{FollowerInfo, Metrics},
         requests::Requests,
     },
 };
@@ -56,8 +56,8 @@ impl Telling {
     }
 
     /// A follower that has never answered.
-    pub fn silent(&self, follower: &FollowerName, provider: &str) {
-        self.metrics.follower_info(follower.as_str(), provider, None);
+    pub fn silent(&self, follower: &FollowerName, info: FollowerInfo) {
+        self.metrics.follower_info(follower.as_str(), info);
         self.metrics.up(follower.as_str(), false);
     }
 
@@ -67,11 +67,11 @@ impl Telling {
     }
 
     /// The teller of one worker.
-    pub fn teller(&self, follower: &FollowerName, provider: &'static str, settings: &Settings) -> Teller {
+    pub fn teller(&self, follower: &FollowerName, info: FollowerInfo, settings: &Settings) -> Teller {
         Teller {
             telling: self.clone(),
             follower: follower.clone(),
-            provider,
+            info,
             cluster: settings.observer.cluster.clone(),
             told: None,
             contact: None,
@@ -87,7 +87,7 @@ impl Telling {
 pub struct Teller {
     telling: Telling,
     follower: FollowerName,
-    provider: &'static str,
+    info: FollowerInfo,
     cluster: ClusterUid,
     told: Option<Instant>,
     contact: Option<SystemTime>,
@@ -127,7 +127,7 @@ impl Teller {
     /// Connected.
     pub fn up(&mut self) {
         self.contact();
-        self.telling.metrics.follower_info(self.follower.as_str(), self.provider, None);
+        self.telling.metrics.follower_info(self.follower.as_str(), self.info.clone());
         self.telling.metrics.up(self.follower.as_str(), true);
         tracing::info!(follower = %self.follower, cluster = %self.cluster, "follower connected");
     }

@@ -35,6 +35,21 @@ struct Inner {
     aws: AwsSeries,
 }
 
+/// What a follower is; what is not known of it is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FollowerInfo {
+    /// Who knows its name.
+    pub provider: &'static str,
+    /// Its AWS account.
+    pub account: String,
+    /// Its AWS region.
+    pub region: String,
+    /// Its name in EKS.
+    pub cluster: String,
+    /// Its Kubernetes version, as EKS tells it.
+    pub kubernetes_version: String,
+}
+
 /// What is counted about AWS.
 #[derive(Default)]
 struct AwsSeries {
@@ -95,9 +110,8 @@ impl Metrics {
         self.0.aws.skew.set(seconds)
     }
 
-    /// What is known about a follower when its worker is connected.
-    pub fn follower_info(&self, follower: &str, provider: &str, kubernetes_version: Option<&str>) {
-        let info = (provider.to_owned(), kubernetes_version.unwrap_or_default().to_owned());
+    /// What a follower is.
+    pub fn follower_info(&self, follower: &str, info: FollowerInfo) {
         self.of(follower, |ledger| ledger.info = Some(info));
     }
 

@@ -11,6 +11,7 @@ use crate::{
         error::Error,
         login::Login,
     },
+    telemetry::metrics::FollowerInfo,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,6 +80,19 @@ impl EksCluster {
                 "{why}; EKS says that its endpoint is private: Towline must run where the VPC can be reached, and the cluster's security group must let it in"
             ),
             _ => why,
+        }
+    }
+
+    /// What is known of it. The account is that of the role that asks: EKS shows nobody a cluster of another one.
+    pub(super) fn info(&self) -> FollowerInfo {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let account = self.cluster.role_arn.as_deref().and_then(|arn| arn.split(':').nth(4));
+        FollowerInfo {
+            account: account.unwrap_or_default().to_owned(),
+            region: self.cluster.region.clone(),
+            cluster: self.cluster.name.clone(),
+            kubernetes_version: known.as_ref().map(|(facts, _)| facts.version.clone()).unwrap_or_default(),
+            ..FollowerInfo::default()
         }
     }
 

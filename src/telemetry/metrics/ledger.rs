@@ -1,5 +1,6 @@
 //! The numbers that belong to one follower or source, together, so that they go together; and how they are written.
 
+use super::FollowerInfo;
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, NoLabelSet},
@@ -24,8 +25,7 @@ pub(super) struct Books {
 /// The series of one follower.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// Provider and Kubernetes version.
-    pub(super) info: Option<(String, String)>,
+    pub(super) info: Option<FollowerInfo>,
     pub(super) up: Option<bool>,
     pub(super) contact: Option<f64>,
     pub(super) oldest_pending: Option<f64>,
@@ -84,8 +84,16 @@ impl Books {
             "follower_info",
             "What a follower is",
             self.followers.iter().filter_map(|(follower, ledger)| {
-                let (provider, version) = ledger.info.as_ref()?;
-                Some(([("follower", follower.as_str()), ("provider", provider), ("kubernetes_version", version)], 1.0))
+                let info = ledger.info.as_ref()?;
+                let labels = [
+                    ("follower", follower.as_str()),
+                    ("provider", info.provider),
+                    ("account", &info.account),
+                    ("region", &info.region),
+                    ("cluster", &info.cluster),
+                    ("kubernetes_version", &info.kubernetes_version),
+                ];
+                Some((labels, 1.0))
             }),
         )?;
         let up = |ledger: &Ledger| ledger.up.map(|up| if up { 1.0 } else { 0.0 });

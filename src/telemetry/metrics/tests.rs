@@ -10,7 +10,10 @@ fn about<'a>(lines: &'a [String], name: &str) -> Vec<&'a str> {
 
 fn told() -> Metrics {
     let metrics = Metrics::new();
-    metrics.follower_info("blue", "kubeconfig", Some("v1.36.3"));
+    let (account, region, cluster) = ("111122223333".to_owned(), "eu-west-1".to_owned(), "prod".to_owned());
+    let kubernetes_version = "1.36".to_owned();
+    let info = FollowerInfo { provider: "followers-file", account, region, cluster, kubernetes_version };
+    metrics.follower_info("blue", info);
     metrics.up("blue", true);
     metrics.contact("blue", 1_700_000_000.5);
     metrics.oldest_pending("blue", Some(1_700_000_001.0));
@@ -30,7 +33,7 @@ fn told() -> Metrics {
 fn the_names_are_those_of_the_design() {
     let lines = lines(&told());
     for expected in [
-        r#"towline_follower_info{follower="blue",provider="kubeconfig",kubernetes_version="v1.36.3"} 1.0"#,
+        r#"towline_follower_info{follower="blue",provider="followers-file",account="111122223333",region="eu-west-1",cluster="prod",kubernetes_version="1.36"} 1.0"#,
         r#"towline_follower_up{follower="blue"} 1.0"#,
         r#"towline_follower_last_contact_timestamp_seconds{follower="blue"} 1700000000.5"#,
         r#"towline_follower_oldest_pending_timestamp_seconds{follower="blue"} 1700000001.0"#,
