@@ -22,14 +22,47 @@ pub struct GetToken {
 /// The authenticator's program signs for the global endpoint then, which is in this region.
 const GLOBAL: &str = "us-east-1";
 
-/// What a command with these arguments would sign; `None` if it is not one of the two, or has an argument that is not known.
-pub fn understand(command: &str, args: &[String]) -> Option<GetToken> {
-    let program = command.rsplit('/').next()?;
-    match program {
-        "aws" => aws(args),
-        "aws-iam-authenticator" | "heptio-authenticator-aws" => authenticator(args),
-        _ => None,
-    }
+/// Variables of an entry that are understood. With others, keys for example, the program is somebody else than we would be.
+const VARIABLES: [&str; 17] = [
+    "AWS_CLI_AUTO_PROMPT",
+    "AWS_CONFIG_FILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_DEFAULT_REGION",
+    "AWS_EC2_METADATA_DISABLED",
+    "AWS_PAGER",
+    "AWS_PROFILE",
+    "AWS_REGION",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_SDK_LOAD_CONFIG",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_STS_REGIONAL_ENDPOINTS",
+    "AWS_USE_DUALSTACK_ENDPOINT",
+    "AWS_USE_FIPS_ENDPOINT",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "PATH",
+];
+
+/// What an entry says about an AWS token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// This one.
+    GetToken(GetToken),
+    /// Something that only AWS's own tool can do.
+    Beyond,
+    /// Nothing: it is another plugin.
+    Another,
+}
+
+/// What a command with these arguments and variables would sign.
+pub fn understand<'a>(command: &str, args: &[String], variables: impl IntoIterator<Item = &'a str>) -> Meaning {
+    let asked = match command.rsplit('/').next() {
+        Some("aws") => aws(args),
+        Some("aws-iam-authenticator" | "heptio-authenticator-aws") => authenticator(args),
+        _ => return Meaning::Another,
+    };
+    let known = variables.into_iter().all(|name| VARIABLES.contains(&name));
+    asked.filter(|_| known).map_or(Meaning::Beyond, Meaning::GetToken)
 }
 
 fn aws(args: &[String]) -> Option<GetToken> {
@@ -139,10 +172,17 @@ fn split(arg: &str) -> (&str, Option<String>) {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Option<GetToken> {
+    fn meaning(line: &str, variables: &[&str]) -> Meaning {
         let mut words = line.split(' ').map(str::to_owned);
-        let command = words.next()?;
-        understand(&command, &words.collect::<Vec<_>>())
+        let command = words.next().unwrap();
+        understand(&command, &words.collect::<Vec<_>>(), variables.iter().copied())
+    }
+
+    fn read(line: &str) -> Option<GetToken> {
+        match meaning(line, &["AWS_PROFILE"]) {
+            Meaning::GetToken(asked) => Some(asked),
+            Meaning::Beyond | Meaning::Another => None,
+        }
     }
 
     fn plain(cluster: &str) -> GetToken {
@@ -178,8 +218,10 @@ mod tests {
 
     #[test]
     fn anything_else_is_left_to_the_plugin() {
+        assert_eq!(meaning("gke-gcloud-auth-plugin", &[]), Meaning::Another);
+        let keys = meaning("aws eks get-token --cluster-name a", &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]);
+        assert_eq!(keys, Meaning::Beyond);
         for line in [
-            "gke-gcloud-auth-plugin",
             "aws sts get-caller-identity",
             "aws eks get-token",
             "aws eks get-token --cluster-name",
@@ -190,7 +232,7 @@ mod tests {
             "aws-iam-authenticator token -i a --token-only",
             "aws-iam-authenticator version -i a",
         ] {
-            assert_eq!(read(line), None, "{line}");
+            assert_eq!(meaning(line, &[]), Meaning::Beyond, "{line}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     },
     aws::{
         chain::Role,
-        exec::{self, GetToken},
+        exec::{self, GetToken, Meaning},
         principal::{Aws, Principal},
         settings::Settings,
     },
@@ -25,7 +25,10 @@ use crate::{
     },
 };
 use kube::config::{ExecConfig, Kubeconfig};
-use std::sync::Arc;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Makes connections through AWS. Cheap to clone.
 #[derive(Clone)]
@@ -34,12 +37,14 @@ pub struct AwsConnections {
     settings: Settings,
     /// `--allowed-role-arns`.
     allowed: Option<Arc<Patterns>>,
+    /// Contexts of which people were told that their plugin is run.
+    told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl AwsConnections {
     /// `settings` are those of this process.
     pub fn new(aws: Aws, settings: Settings, allowed: Option<Arc<Patterns>>) -> Self {
-        Self { aws, settings, allowed }
+        Self { aws, settings, allowed, told: Arc::default() }
     }
 
     /// What a provider declares.
@@ -70,7 +75,8 @@ impl AwsConnections {
     /// A context of a kubeconfig: as it says, but a token that AWS's tools would make is made in this process.
     pub fn context(&self, kubeconfig: &Kubeconfig, name: &str) -> Result<Connection, String> {
         let said = |error: kubeconfig::EndpointError| error.to_string();
-        let Some((exec, asked)) = kubeconfig::exec(kubeconfig, name).and_then(understood) else {
+        let Some((exec, asked)) = kubeconfig::exec(kubeconfig, name).and_then(|exec| self.understood(name, exec))
+        else {
             return Endpoint::from_context(kubeconfig, name).map(Connection::from).map_err(said);
         };
         let bare = Endpoint::from_context(&kubeconfig::without_exec(kubeconfig, name), name).map_err(said)?;
@@ -79,6 +85,25 @@ impl AwsConnections {
         let plugin: Option<Plugin> = kubeconfig::plugin(kubeconfig, name).ok().flatten();
         let login = Login::source(Arc::new(ContextTokens::new(name.to_owned(), tokens, plugin)));
         Ok(bare.with_login(login).into())
+    }
+
+    fn understood<'a>(&self, context: &str, exec: &'a ExecConfig) -> Option<(&'a ExecConfig, GetToken)> {
+        let (command, args) = (exec.command.as_deref()?, exec.args.as_deref().unwrap_or_default());
+        let variables = exec.env.iter().flatten().filter_map(|pair| pair.get("name").map(String::as_str));
+        match exec::understand(command, args, variables) {
+            Meaning::GetToken(asked) => return Some((exec, asked)),
+            Meaning::Another => {}
+            Meaning::Beyond => {
+                if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(context.to_owned()) {
+                    tracing::info!(
+                        context,
+                        command,
+                        "its exec entry has an argument or a variable that Towline does not know: the plugin is run"
+                    );
+                }
+            }
+        }
+        None
     }
 
     fn tokens(&self, exec: &ExecConfig, asked: GetToken) -> ClusterTokens {
@@ -106,11 +131,6 @@ impl AwsConnections {
             ..Role::new(&*role.arn)
         }))
     }
-}
-
-fn understood(exec: &ExecConfig) -> Option<(&ExecConfig, GetToken)> {
-    let asked = exec::understand(exec.command.as_deref()?, exec.args.as_deref().unwrap_or_default())?;
-    Some((exec, asked))
 }
 
 fn direct(
