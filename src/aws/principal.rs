@@ -4,7 +4,7 @@ use super::{
     api::{Api, Observer},
     chain::{Chain, Role},
     clusters::{ClusterId, Clusters, Described, Describer, Facts},
-    error::AwsError,
+    error::{AwsError, Remedy},
     host::sts_host,
     profile::{self, Profiles},
     roles::Roles,
@@ -14,14 +14,24 @@ use super::{
 use aws_credential_types::Credentials;
 use futures::{FutureExt, future::BoxFuture};
 use std::{sync::Arc, time::Duration};
+use tokio::sync::OnceCell;
 
-/// What everybody in this process has in common. Clones share it.
+/// What everybody in this process has in common. Clones share it. Nothing of the SDK is loaded before somebody is asked for:
+/// its TLS roots alone are megabytes, and many fleets have nothing on AWS.
 #[derive(Clone)]
-pub struct Aws {
+pub struct Aws(Arc<Shared>);
+
+struct Shared {
+    session_name: String,
+    node_role: NodeRole,
+    observer: Arc<dyn Observer>,
+    loaded: OnceCell<Loaded>,
+    clusters: Clusters,
+}
+
+struct Loaded {
     api: Arc<Api>,
     roles: Roles,
-    clusters: Clusters,
-    node_role: NodeRole,
 }
 
 /// Somebody on AWS.
@@ -42,9 +52,9 @@ pub struct Principal {
 
 impl Aws {
     /// `session_name` is how CloudTrail shows us where nothing else is asked for.
-    pub async fn load(session_name: String, node_role: NodeRole, observer: Arc<dyn Observer>) -> Self {
-        let api = Arc::new(Api::load(session_name, observer).await);
-        Self { roles: Roles::new(api.clone()), api, clusters: Clusters::default(), node_role }
+    pub fn new(session_name: String, node_role: NodeRole, observer: Arc<dyn Observer>) -> Self {
+        let (loaded, clusters) = (OnceCell::new(), Clusters::default());
+        Self(Arc::new(Shared { session_name, node_role, observer, loaded, clusters }))
     }
 
     /// Somebody whose identity these settings say. `region` is that of the STS that checks their tokens; `None`: as the
@@ -53,9 +63,17 @@ impl Aws {
         Principal { aws: self.clone(), settings, profile: None, roles: Vec::new(), region, fallback: None }
     }
 
-    /// Seconds that AWS is ahead of our clock.
+    /// Seconds that AWS is ahead of our clock, as far as it was heard.
     pub fn skew(&self) -> i64 {
-        self.api.clock().skew()
+        self.0.loaded.get().map_or(0, |loaded| loaded.api.clock().skew())
+    }
+
+    async fn loaded(&self) -> &Loaded {
+        let load = async || {
+            let api = Arc::new(Api::load(self.0.session_name.clone(), self.0.observer.clone()).await);
+            Loaded { roles: Roles::new(api.clone()), api }
+        };
+        self.0.loaded.get_or_init(load).await
     }
 }
 
@@ -89,24 +107,26 @@ impl Principal {
     /// Their credentials, and whose those are.
     pub async fn credentials(&self) -> Result<(Chain, Credentials), AwsError> {
         let Resolved { chain, home, .. } = self.resolve().await?;
-        let credentials = self.aws.roles.credentials(&chain, &home).await?;
+        let credentials = self.aws.loaded().await.roles.credentials(&chain, &home).await?;
         Ok((chain, credentials))
     }
 
     /// The ARN that AWS knows one step of the way by.
     pub async fn arn_of(&self, chain: &Chain) -> Result<String, AwsError> {
         let home = self.resolve().await?.home;
-        let credentials = self.aws.roles.credentials(chain, &home).await?;
-        self.aws.api.caller(credentials, chain, &home).await
+        let Loaded { api, roles } = self.aws.loaded().await;
+        let credentials = roles.credentials(chain, &home).await?;
+        api.caller(credentials, chain, &home).await
     }
 
     /// A token for a cluster, and how long it is good.
     pub async fn token(&self, cluster: &str) -> Result<(Token, Duration), AwsError> {
         let Resolved { chain, home, region } = self.resolve().await?;
-        let credentials = self.aws.roles.credentials(&chain, &home).await?;
+        let Loaded { api, roles } = self.aws.loaded().await;
+        let credentials = roles.credentials(&chain, &home).await?;
         let audience =
             Audience { sts_host: sts_host(&region, self.settings.variant())?, region, cluster: cluster.to_owned() };
-        let now = self.aws.api.clock().now();
+        let now = api.clock().now();
         let token = token::presign(&credentials, &audience, now)?;
         let lifetime = token.expires.duration_since(now).unwrap_or_default();
         Ok((token, lifetime))
@@ -114,12 +134,12 @@ impl Principal {
 
     /// What is known of a cluster, or what EKS says now.
     pub async fn facts(&self, cluster: &ClusterId) -> Result<Facts, AwsError> {
-        self.aws.clusters.facts(cluster, self).await
+        self.aws.0.clusters.facts(cluster, self).await
     }
 
     /// The cluster did not answer, or not as itself.
     pub async fn distrust(&self, cluster: &ClusterId) {
-        self.aws.clusters.distrust(cluster).await;
+        self.aws.0.clusters.distrust(cluster).await;
     }
 
     /// What tells this principal from another. To be hashed, never printed.
@@ -135,7 +155,7 @@ impl Principal {
             None => self.settings.clone(),
         };
         let profiles = Profiles::load(&settings.files()).await.map_err(NobodyError::from)?;
-        let chain = settings.chain(&profiles, self.aws.node_role)?;
+        let chain = settings.chain(&profiles, self.aws.0.node_role)?;
         let chain = self.roles.iter().cloned().fold(chain, Chain::then);
         let profile = settings.profile().unwrap_or(profile::DEFAULT);
         let home = settings.region().or_else(|| profiles.get(profile, "region")).map(str::to_owned);
@@ -159,11 +179,12 @@ impl Describer for Principal {
     fn describe<'a>(&'a self, cluster: &'a ClusterId) -> BoxFuture<'a, Result<Described, AwsError>> {
         async move {
             let (chain, credentials) = self.credentials().await?;
-            match self.aws.api.describe(cluster, credentials.clone(), &chain).await {
-                Err(error) if error.remedy() == super::error::Remedy::RenewBase => {
-                    self.aws.roles.renew(&chain, &credentials).await;
+            let Loaded { api, roles } = self.aws.loaded().await;
+            match api.describe(cluster, credentials.clone(), &chain).await {
+                Err(error) if error.remedy() == Remedy::RenewBase => {
+                    roles.renew(&chain, &credentials).await;
                     let (_, credentials) = self.credentials().await?;
-                    self.aws.api.describe(cluster, credentials, &chain).await
+                    api.describe(cluster, credentials, &chain).await
                 }
                 answer => answer,
             }

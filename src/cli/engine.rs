@@ -116,9 +116,9 @@ impl Hub {
 }
 
 /// How AWS is reached, and as whom. Nothing is asked of it yet.
-pub async fn aws(job: &Job, metrics: &Metrics) -> AwsConnections {
+pub fn aws(job: &Job, metrics: &Metrics) -> AwsConnections {
     let flags = &job.followers.aws;
-    let aws = Aws::load(session_name(&job.identity), flags.node_role, Arc::new(metrics.clone())).await;
+    let aws = Aws::new(session_name(&job.identity), flags.node_role, Arc::new(metrics.clone()));
     AwsConnections::new(aws, aws_settings::Settings::of_process(), flags.allowed_roles.clone())
 }
 

@@ -53,7 +53,7 @@ pub async fn plan(plan: Plan) -> Result<ExitCode> {
     let telling = Telling { metrics: metrics.clone(), audit: None, notices, mode: Mode::DryRun };
     let hub = Hub::connect(&plan.job, &telling).await?;
     let (hub_session, _) = watch::channel(None);
-    let aws = engine::aws(&plan.job, &metrics).await;
+    let aws = engine::aws(&plan.job, &metrics);
     let drive = Drive { mode: Mode::DryRun, rate: None, telling, aws, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&plan.job, hub, drive)?;
     engine.complaints.iter().for_each(|complaint| output::complain(complaint));

@@ -44,7 +44,7 @@ pub async fn run(run: Run) -> Result<ExitCode> {
 
     let hub = Hub::connect(&run.job, &telling).await?;
     tracing::info!(cluster = %hub.session().uid(), "management cluster connected");
-    let aws = engine::aws(&run.job, &metrics).await;
+    let aws = engine::aws(&run.job, &metrics);
     let drive = Drive { mode, rate: run.rate, telling, aws, hub_session, stop: stop.clone() };
     let mut engine = engine::start(&run.job, hub, drive)?;
     let inspector =
