@@ -21,7 +21,7 @@ pub(super) async fn resident(towline: &Towline, sources: u32) -> Result<Vec<Figu
     let name = format!("resident memory, 4 followers × {sources} sources of 3 KB");
     Ok(vec![
         Figure::plain(&name, "MiB", at_once, Reach::AtMost(25.0)).with("of_it_private_mib", private),
-        Figure::plain(&format!("{name}, a minute later"), "MiB", later, Reach::AtMost(25.0))
+        Figure::plain("the same a minute later", "MiB", later, Reach::AtMost(25.0))
             .with("of_it_private_mib", private_later),
     ])
 }

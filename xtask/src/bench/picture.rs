@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::table::Figure;
 
-const WIDTH: f64 = 900.0;
-const LABELS: f64 = 400.0;
+const WIDTH: f64 = 1000.0;
+const LABELS: f64 = 450.0;
 const ROW: f64 = 26.0;
 const TOP: f64 = 56.0;
 /// The bar of a figure that just reaches its limit.
@@ -41,7 +41,8 @@ fn bar(figure: &Figure, used: f64, row: u32) -> String {
     let top = TOP + ROW * f64::from(row);
     let length = (used.min(LONGEST) * LIMIT).max(2.0);
     let colour = if used <= 1.0 { "#2f7d5b" } else { "#b3372f" };
-    let (text, end, middle) = (LABELS - 10.0, LABELS + length + 8.0, top + 14.0);
+    // Beside the line of the limit, not across it.
+    let (text, end, middle) = (LABELS - 10.0, LABELS + length.max(LIMIT) + 8.0, top + 14.0);
     format!(
         "<text x=\"{text}\" y=\"{middle}\" text-anchor=\"end\">{}</text>\n\
          <rect x=\"{LABELS}\" y=\"{top}\" width=\"{length:.1}\" height=\"18\" rx=\"2\" fill=\"{colour}\"/>\n\
