@@ -34,8 +34,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_LIMIT: Duration = Duration::from_secs(10);
 /// What the server may send ahead of us. There are thousands of links, and a stalled one keeps this much.
-const STREAM_WINDOW: u32 = 256 << 10;
-const LINK_WINDOW: u32 = 512 << 10;
+const STREAM_WINDOW: u32 = 64 << 10;
+const LINK_WINDOW: u32 = 128 << 10;
 /// The largest head and read-ahead of HTTP/1.1.
 const HTTP1_BUFFER: usize = 64 << 10;
 
