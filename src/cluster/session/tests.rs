@@ -36,6 +36,23 @@ impl TokenSource for Counting {
     }
 }
 
+/// Hands out one token, which is good for no time at all.
+#[derive(Default)]
+struct Once(AtomicUsize);
+
+impl TokenSource for Once {
+    fn token(&self) -> BoxFuture<'_, Result<Token, LoginError>> {
+        let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        let gone = || LoginError::Source { reason: "the role is gone".to_owned(), class: Class::Denied };
+        let token = Token { value: Zeroizing::new("token".to_owned()), lifetime: Some(Duration::ZERO) };
+        async move { if first { Ok(token) } else { Err(gone()) } }.boxed()
+    }
+
+    fn fingerprint(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
 #[tokio::test]
 async fn every_connection_begins_with_the_question_who_is_there() {
     for fake in [Fake::http1(hold).await, Fake::http2(hold).await] {
@@ -135,13 +152,25 @@ async fn a_refused_token_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_token_that_stays_refused_is_denied_after_two_requests() {
+async fn a_token_that_stays_refused_ends_the_session_after_two_requests() {
     let fake = Fake::http1(|_| Say::Json(401, r#"{"message":"hunter2"}"#.to_owned())).await;
     let login = Login::source(Arc::new(Counting::default()));
     let session = Session::open(&fake.endpoint(login), Options::default()).await.unwrap();
     let error = session.call(Call::get("/y")).await.err().unwrap();
-    assert_eq!((error.class(), fake.asked().len()), (Class::Denied, 2));
+    assert_eq!((error.class(), fake.asked().len()), (Class::Disconnected, 2));
+    assert!(error.to_string().contains("401"), "{error}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
+    assert_eq!(session.closed().await, error);
+}
+
+#[tokio::test]
+async fn a_login_that_gives_no_more_credentials_ends_the_session() {
+    let fake = Fake::http2(hold).await;
+    let login = Login::source(Arc::new(Once::default()));
+    let session = Session::open(&fake.endpoint(login), Options::default()).await.unwrap();
+    let error = session.call(Call::get("/y")).await.err().unwrap();
+    assert_eq!(error, Error::disconnected("the role is gone"));
+    assert_eq!((session.closed().await, fake.asked().len()), (error, 0));
 }
 
 #[tokio::test]
