@@ -4,7 +4,7 @@ use super::{canary, tenant::Tenant, towline::Towline, world::CAP};
 use controlplane::eventually;
 use sandbox::Aws;
 use serde_json::Value;
-use std::{ops::Deref, process::Command};
+use std::{ops::Deref, path::Path, process::Command};
 
 /// How every token begins.
 const TOKEN: &str = "k8s-aws-v1.";
@@ -44,7 +44,7 @@ impl Daemon {
 
     /// What `/api/v1/followers` says about one.
     pub async fn report(&self, follower: &str) -> Value {
-        self.remember_secrets();
+        remember(self.aws);
         let page = self.towline.json("/api/v1/followers").await;
         let reports = page["items"].as_array().unwrap();
         reports.iter().find(|report| report["follower"] == follower).cloned().unwrap_or_default()
@@ -52,15 +52,10 @@ impl Daemon {
 
     /// Looks through all that can be seen from outside; the log is looked through at the end.
     pub async fn shows_no_secret(&self) {
-        self.remember_secrets();
+        remember(self.aws);
         for page in ["/metrics", "/api/v1/followers", "/api/v1/sources", "/api/v1/deletions"] {
             self.towline.page(page).await;
         }
-    }
-
-    fn remember_secrets(&self) {
-        self.aws.secrets().iter().for_each(|secret| canary::register(secret));
-        canary::register(TOKEN);
     }
 }
 
@@ -75,6 +70,36 @@ impl Deref for Daemon {
 /// Before the log is looked through.
 impl Drop for Daemon {
     fn drop(&mut self) {
-        self.remember_secrets();
+        remember(self.aws);
     }
+}
+
+/// What `towline plan` says: whether every follower answered, and which of them did not, with the reason.
+pub async fn plan(tenant: &Tenant, environment: &[(&str, String)], followers: &Path) -> Value {
+    let world = &tenant.world;
+    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_towline"))
+        .env_clear()
+        .env("HOME", world.scratch.path())
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .args(["plan", "--output", "json", "--local-sync=false", "--namespace", &world.name])
+        .args(["--source-namespaces", &world.name, "--kubeconfig"])
+        .arg(world.hub_kubeconfig())
+        .arg("--followers-file")
+        .arg(followers)
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned();
+    remember(&tenant.ground.aws);
+    canary::silent("a plan", &said);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(output.status.success(), answer["complete"] == true, "{said}");
+    answer
+}
+
+/// From now on nothing may show what AWS has handed out so far.
+fn remember(aws: &Aws) {
+    aws.secrets().iter().for_each(|secret| canary::register(secret));
+    canary::register(TOKEN);
 }

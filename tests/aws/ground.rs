@@ -7,8 +7,26 @@ use tokio::sync::{OnceCell, RwLock};
 
 /// The tests, each with three accounts: the authenticators must know all roles when they start.
 const TENANTS: [&str; 20] = [
-    "irsa", "pods", "kubed", "aging", "revoked", "late", "early", "throttled", "denied", "disabled", "stale", "busy",
-    "unready", "moved", "long", "documents", "moto", "renewed", "spare-1", "spare-2",
+    "irsa",
+    "pods",
+    "external",
+    "steps",
+    "kubed",
+    "aging",
+    "revoked",
+    "late",
+    "throttled",
+    "disabled",
+    "stale",
+    "busy",
+    "creating",
+    "deleting",
+    "bare",
+    "moved",
+    "long",
+    "needs-irsa",
+    "needs-pod",
+    "moto",
 ];
 
 /// The clusters, by what EKS and the authenticators call them: the management cluster and the followers.

@@ -32,3 +32,8 @@ mod ground;
 mod tenant;
 
 mod identities;
+mod kubed;
+mod moto;
+mod needs;
+mod time;
+mod trouble;

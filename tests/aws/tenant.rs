@@ -2,13 +2,17 @@
 //! clusters (a world).
 
 use super::{
+    daemon::Daemon,
     documents,
     ground::{CLUSTERS, Ground, accounts, ground, number},
     world::{Rights, World},
 };
-use sandbox::{Call, Cluster, OidcProvider};
+use sandbox::{Association, Call, Cluster, OidcProvider, PodIdentityAgent};
 use serde_json::{Value, json};
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use tokio::sync::{RwLockReadGuard, RwLockWriteGuard};
 
 pub const REGION: &str = "eu-central-1";
@@ -52,24 +56,26 @@ impl Tenant {
         let world = World::of(hub, followers.iter().collect(), &format!("aws-{name}"), Rights::Hub).await;
         let issuer = format!("https://oidc.eks.{REGION}.amazonaws.com/id/{number:032X}");
         let tenant = Self { ground, world, accounts: accounts(number), issuer, turn };
-        tenant.settle();
+        let provider = OidcProvider::new(&tenant.accounts[0], &tenant.issuer, "sts.amazonaws.com").unwrap();
+        ground.aws.change(|world| {
+            world.add_provider(provider);
+            (0..3).for_each(|index| world.add_cluster(tenant.cluster(index)));
+        });
+        tenant.settle(&tenant.irsa_bundle());
         tenant
     }
 
-    /// The roles, the identity provider and the clusters.
-    fn settle(&self) {
-        let bundle = self.bundle(&["--irsa-issuer", &self.issuer]);
-        let provider = OidcProvider::new(&self.accounts[0], &self.issuer, "sts.amazonaws.com").unwrap();
-        self.ground.aws.change(|world| {
-            documents::load(&bundle, world);
-            world.add_provider(provider);
-            for index in 0..3 {
-                world.add_cluster(self.cluster(index));
-            }
-        });
+    /// Makes the roles as they are printed. Those of before and their sessions are gone.
+    pub fn settle(&self, bundle: &Value) {
+        self.ground.aws.change(|world| documents::load(bundle, world));
     }
 
-    /// What `towline manifests iam` prints for this tenant.
+    /// What `towline manifests iam` prints for this tenant with IRSA.
+    pub fn irsa_bundle(&self) -> Value {
+        self.bundle(&["--irsa-issuer", &self.issuer])
+    }
+
+    /// The same with other flags.
     pub fn bundle(&self, flags: &[&str]) -> Value {
         let place = |index: usize| format!("{}/{REGION}/{}", self.account(index), CLUSTERS[index + 1]);
         let followers = [0, 1, 2].map(place).join(",");
@@ -79,7 +85,8 @@ impl Tenant {
     /// A follower (0, 1, 2) as EKS describes it: its endpoint is the world's proxy.
     pub fn cluster(&self, index: usize) -> Cluster {
         let endpoint = self.world.proxies[index].url();
-        Cluster::new(self.account(index), REGION, CLUSTERS[index + 1]).at(&endpoint, self.world.followers[index].ca_pem())
+        Cluster::new(self.account(index), REGION, CLUSTERS[index + 1])
+            .at(&endpoint, self.world.followers[index].ca_pem())
     }
 
     /// The account of a follower.
@@ -127,6 +134,30 @@ impl Tenant {
             ("AWS_REGION", REGION.to_owned()),
             ("AWS_ENDPOINT_URL", self.ground.aws.url()),
         ]
+    }
+
+    /// The agent on the node of a pod with this role.
+    pub fn agent(&self, role: &str) -> PodIdentityAgent {
+        let [region, cluster, namespace, service_account, pod] =
+            [REGION, CLUSTERS[0], "towline", "towline", "towline-0"].map(ToOwned::to_owned);
+        let association = Association { role: role.to_owned(), region, cluster, namespace, service_account, pod };
+        PodIdentityAgent::start(&self.ground.aws, association, self.world.scratch.path()).unwrap()
+    }
+
+    /// The environment of a pod with EKS Pod Identity.
+    pub fn pod(&self, agent: &PodIdentityAgent) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_CONTAINER_CREDENTIALS_FULL_URI", agent.url()),
+            ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", agent.token_file().display().to_string()),
+            ("AWS_REGION", REGION.to_owned()),
+            ("AWS_ENDPOINT_URL", self.ground.aws.url()),
+        ]
+    }
+
+    /// Starts Towline with these variables, for the sources of the world and the followers of a file.
+    pub fn start(&self, environment: &[(&str, String)], followers: &Path) -> Daemon {
+        let flags = ["--followers-file", followers.to_str().unwrap(), "--source-namespaces", &self.world.name];
+        Daemon::start(self, environment, &flags)
     }
 
     /// The calls by this tenant's identities, and for its roles.
