@@ -134,6 +134,9 @@ impl Principal {
 
     /// What is known of a cluster, or what EKS says now.
     pub async fn facts(&self, cluster: &ClusterId) -> Result<Facts, AwsError> {
+        // Whoever gets no credentials learns it here, where it is not kept as something that EKS said: it would outlast its
+        // remedy, and another external id would change nothing for a minute.
+        self.credentials().await?;
         self.aws.0.clusters.facts(cluster, self).await
     }
 

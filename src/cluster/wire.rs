@@ -91,20 +91,32 @@ impl Wire {
         Ok(found.metadata.uid)
     }
 
-    /// Sends a request and waits for the head of a 2xx answer. Credentials that are refused are renewed once.
+    /// Sends a request and waits for the head of a 2xx answer. Credentials that are refused are renewed once. Without any, or
+    /// if the others are refused, too, no request of this session can succeed: it is over, and the next one says why.
     pub(super) async fn ask(&self, link: &mut Link, call: &Call) -> Result<Response<Incoming>, Error> {
         let credential = self.credential().await?;
         let refused = match self.exchange(link, call, &credential).await {
-            Err(Error::Status(status)) if status.code == 401 && self.endpoint.login().is_renewable() => status,
+            Err(Error::Status(status)) if status.code == 401 => status,
             answered => return answered,
         };
+        if !self.endpoint.login().is_renewable() {
+            return Err(self.over(refused.to_string()));
+        }
         self.endpoint.login().renew(&credential).await;
         if credential.identity.is_some() {
-            self.fail(Error::disconnected("the client certificate is refused: another needs another connection"));
-            return Err(Error::Status(refused));
+            return Err(self.over("the client certificate is refused: another needs another connection".to_owned()));
         }
         let credential = self.credential().await?;
-        self.exchange(link, call, &credential).await
+        match self.exchange(link, call, &credential).await {
+            Err(Error::Status(status)) if status.code == 401 => Err(self.over(status.to_string())),
+            answered => answered,
+        }
+    }
+
+    fn over(&self, why: String) -> Error {
+        let error = Error::disconnected(why);
+        self.fail(error.clone());
+        error
     }
 
     /// Without credentials the session is of no use: whoever opens another one is told why, and waits between attempts.

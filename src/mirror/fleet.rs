@@ -197,7 +197,10 @@ impl Fleet {
         let why = match probe.result.map(|session| known.admit(session)) {
             Ok(Ok(())) => return,
             Ok(Err(refused)) => refused,
-            Err(error) => error.to_string(),
+            Err(error) => {
+                self.plant.telling.unreachable(&probe.name, &error);
+                error.to_string()
+            }
         };
         if known.problem.as_ref() != Some(&why) {
             tracing::warn!(follower = %probe.name, error = why, "follower does not answer");

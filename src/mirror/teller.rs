@@ -17,7 +17,10 @@ use crate::{
         key::ObjectKey,
         names::{ClusterUid, FollowerName},
     },
-    cluster::{error::Error, session::Observer},
+    cluster::{
+        error::{Class as ErrorClass, Error},
+        session::Observer,
+    },
     source::{Scope, Source},
     telemetry::{
         audit::{AuditLog, Change},
@@ -61,6 +64,14 @@ impl Telling {
         self.metrics.up(follower.as_str(), false);
     }
 
+    /// A follower cannot be reached. Outages pass; what somebody must change is an event, too.
+    pub fn unreachable(&self, follower: &FollowerName, error: &Error) {
+        if matches!(error.class(), ErrorClass::Denied | ErrorClass::Invalid) {
+            let detail = Some(error.to_string());
+            self.notices.about_follower(Tone::Warning, "FollowerNotConnected", follower.as_str(), detail);
+        }
+    }
+
     /// A follower that is gone.
     pub fn forget(&self, follower: &FollowerName) {
         self.metrics.forget_follower(follower.as_str());
@@ -78,6 +89,7 @@ impl Telling {
             pending_since: None,
             planned: BTreeMap::new(),
             denied: None,
+            down: None,
             refusals: BTreeMap::new(),
         }
     }
@@ -95,6 +107,8 @@ pub struct Teller {
     /// What a dry run would have written.
     planned: BTreeMap<ObjectKey, Row>,
     denied: Option<String>,
+    /// Why it is not connected, as it was told last.
+    down: Option<Error>,
     /// Why a target was refused, for the event that comes of it.
     refusals: BTreeMap<ObjectKey, String>,
 }
@@ -127,15 +141,20 @@ impl Teller {
     /// Connected.
     pub fn up(&mut self) {
         self.contact();
+        self.down = None;
         self.telling.metrics.follower_info(self.follower.as_str(), self.info.clone());
         self.telling.metrics.up(self.follower.as_str(), true);
         tracing::info!(follower = %self.follower, cluster = %self.cluster, "follower connected");
     }
 
-    /// Not connected.
+    /// Not connected. Each reason is told once.
     pub fn down(&mut self, error: &Error) {
         self.telling.metrics.up(self.follower.as_str(), false);
-        tracing::warn!(follower = %self.follower, %error, "follower not connected");
+        if self.down.as_ref() != Some(error) {
+            self.down = Some(error.clone());
+            self.telling.unreachable(&self.follower, error);
+            tracing::warn!(follower = %self.follower, %error, "follower not connected");
+        }
     }
 
     /// Another cluster answered.

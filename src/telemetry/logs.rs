@@ -11,6 +11,9 @@
 //! - `tower`, `axum`: errors of any kind at DEBUG. At ERROR: that accepting failed.
 //! - `kube_client`: at WARN and DEBUG whole bodies that it cannot decode, and messages of API servers, which quote data. Off
 //!   altogether, also at ERROR.
+//! - `aws_config`, `aws_sdk_*`, `aws_smithy_*` and all other `aws_*`: requests and answers, credentials among them, at TRACE and
+//!   DEBUG; at WARN errors of any kind as they are, with what an agent or a proxy answered. Off altogether, also at ERROR: we
+//!   tell AWS's refusals ourselves, by their code.
 //! - A crate that is not named here is not known: WARN.
 //!
 //! A panic's text may quote a value too (`unwrap` of an error): only literals are repeated.
@@ -92,7 +95,7 @@ fn cap(target: &str) -> LevelFilter {
     let of = |name: &str| target.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"));
     match () {
         () if of("towline") => LevelFilter::TRACE,
-        () if of("kube_client") || of("kube") => LevelFilter::OFF,
+        () if of("kube_client") || of("kube") || target.starts_with("aws_") => LevelFilter::OFF,
         () => LevelFilter::WARN,
     }
 }
@@ -138,6 +141,8 @@ mod tests {
             for_all_levels!("hyper::proto::h1", "hyper");
             for_all_levels!("rustls::client", "rustls");
             for_all_levels!("kube_client::client", "kube");
+            for_all_levels!("aws_smithy_runtime::client::orchestrator", "aws");
+            for_all_levels!("aws_config::sts", "aws");
             for_all_levels!("somebody", "other");
             for_all_levels!("towlinex", "impostor");
             tracing::trace_span!(target: "h2::proto", "span-of-h2", value = "hunter2").in_scope(|| {
@@ -160,8 +165,11 @@ mod tests {
 
     #[test]
     fn no_filter_makes_another_crate_say_more_than_a_warning() {
-        let asks =
-            ["trace", "trace,h2=trace,hyper=trace,kube_client=trace", "towline=trace,h2::codec=debug,somebody=trace"];
+        let asks = [
+            "trace",
+            "trace,h2=trace,kube_client=trace,aws_config=trace",
+            "towline=trace,h2::codec=debug,somebody=trace",
+        ];
         for ask in asks {
             let said = written(LogFormat::Plain, Some(ask));
             assert!(said.contains("ours-trace"), "{ask}: {said}");
@@ -170,7 +178,9 @@ mod tests {
                     assert!(!said.contains(&format!("{who}-{level}")), "{ask}: {said}");
                 }
             }
-            assert!(!said.contains("kube-") && !said.contains("hunter2"), "{ask}: {said}");
+            for silent in ["kube-", "aws-", "hunter2"] {
+                assert!(!said.contains(silent), "{ask}: {said}");
+            }
         }
     }
 

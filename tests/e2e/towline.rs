@@ -38,12 +38,19 @@ impl Towline {
 
     /// Starts `towline run` with just these flags beside those of the management cluster.
     pub fn run(world: &World, flags: &[&str]) -> Self {
+        Self::run_as(world, flags, |_| ())
+    }
+
+    /// The same in an environment that `prepare` makes.
+    pub fn run_as(world: &World, flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let log = world.scratch.path().join(format!("towline-{}.log", STARTS.fetch_add(1, Ordering::Relaxed)));
         let file = File::create(&log).unwrap();
         let hub = world.hub_kubeconfig();
         let local =
             if flags.iter().any(|flag| flag.starts_with("--local-sync")) { None } else { Some("--local-sync=false") };
-        let child = Command::new(env!("CARGO_BIN_EXE_towline"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_towline"));
+        prepare(&mut command);
+        let child = command
             .args(["run", "--kubeconfig", hub.to_str().unwrap(), "--namespace", &world.name])
             .args(["--listen", "127.0.0.1:0", "--log", "trace"])
             .args(local)

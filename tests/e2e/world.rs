@@ -29,6 +29,8 @@ pub enum Rights {
     Cluster,
     /// `deploy/rbac/*-namespaced.yaml`: the world's namespace only.
     Named,
+    /// None in followers: there it comes as somebody else.
+    Hub,
 }
 
 /// What one test may touch.
@@ -65,16 +67,19 @@ impl World {
     }
 
     async fn on(fleet: &'static Fleet, name: &str, rights: Rights) -> Self {
-        let followers: Vec<&Cluster> = fleet.followers.iter().collect();
+        Self::of(&fleet.management, fleet.followers.iter().collect(), name, rights).await
+    }
+
+    /// A world in these clusters.
+    pub async fn of(hub: &'static Cluster, followers: Vec<&'static Cluster>, name: &str, rights: Rights) -> Self {
         let scratch = Scratch::new(name).unwrap();
-        let hub_token = ready(&fleet.management, name, rights, "management").await.unwrap();
+        let hub_token = ready(hub, name, rights, "management").await.unwrap();
         let mut tokens = Vec::new();
         for follower in &followers {
             tokens.push(ready(follower, name, rights, "follower").await.unwrap());
         }
         let proxies = followers.iter().map(|follower| Proxy::start(follower.address()).unwrap()).collect();
-        let (name, hub, hub_proxy) =
-            (name.to_owned(), &fleet.management, Proxy::start(fleet.management.address()).unwrap());
+        let (name, hub_proxy) = (name.to_owned(), Proxy::start(hub.address()).unwrap());
         Self { name, hub, followers, hub_proxy, proxies, scratch, hub_token, tokens }
     }
 
@@ -285,7 +290,8 @@ async fn ready(cluster: &Cluster, name: &str, rights: Rights, role: &str) -> Res
     cluster.ensure_namespace(name).await?;
     let token = cluster.service_account_token(name, name).await?;
     let file = match rights {
-        Rights::Cluster => format!("{role}.yaml"),
+        Rights::Hub if role == "follower" => return Ok(token),
+        Rights::Cluster | Rights::Hub => format!("{role}.yaml"),
         Rights::Named => format!("{role}-namespaced.yaml"),
     };
     cluster.apply_yaml(&rename(&manifest(&file)?, name)).await?;

@@ -163,13 +163,15 @@ async fn a_refused_token_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_token_that_stays_refused_is_denied_after_two_requests() {
+async fn a_token_that_stays_refused_ends_the_session_after_two_requests() {
     let fake = Fake::http1(|_| Say::Json(401, r#"{"message":"hunter2"}"#.to_owned())).await;
     let login = Login::source(Arc::new(Counting::default()));
     let session = Session::open(&fake.endpoint(login), Options::default()).await.unwrap();
     let error = session.call(Call::get("/y")).await.err().unwrap();
-    assert_eq!((error.class(), fake.asked().len()), (Class::Denied, 2));
+    assert_eq!((error.class(), fake.asked().len()), (Class::Disconnected, 2));
+    assert!(error.to_string().contains("401"), "{error}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));
+    assert_eq!(session.closed().await, error);
 }
 
 #[tokio::test]
