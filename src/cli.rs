@@ -9,6 +9,7 @@ pub mod output;
 pub mod plan;
 pub mod run;
 pub mod signals;
+pub mod token;
 
 use anyhow::Context;
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
         args::Task::Run(run) => run::run(*run).await,
         args::Task::Plan(plan) => plan::plan(*plan).await,
         args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
+        args::Task::Token(wanted) => token::token(wanted).await,
         args::Task::Manifests(wanted) => manifests::manifests(&wanted),
     }
 }

@@ -27,6 +27,7 @@ mod manifests;
 mod plan;
 mod run;
 mod sources;
+mod token;
 mod values;
 
 pub use aws::AwsIdentity;
@@ -39,6 +40,7 @@ pub use manifests::{Iam, Manifests, Print, RolePart};
 pub use plan::{Output, Plan};
 pub use run::{AuditLog, Job, LogFormat, Logging, Run, WriteMode};
 pub use sources::{SourceNamespaces, Sources};
+pub use token::Token;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 use std::ffi::{OsStr, OsString};
@@ -62,6 +64,11 @@ enum Command {
     /// See and approve deletions that `run` holds back because they look like a mistake
     #[command(subcommand)]
     Deletions(deletions::DeletionsFlags),
+    /// Print a token for a cluster, as kubectl asks its plugins for one
+    ///
+    /// In a kubeconfig it takes the place of `aws eks get-token` and `aws-iam-authenticator token`: an ExecCredential on
+    /// standard output, and nothing else there.
+    Token(token::TokenFlags),
     /// Print what must be applied before Towline can run
     #[command(subcommand)]
     Manifests(manifests::ManifestsFlags),
@@ -76,6 +83,8 @@ pub enum Task {
     Plan(Box<Plan>),
     /// `towline deletions`.
     Deletions(Deletions),
+    /// `towline token`.
+    Token(Token),
     /// `towline manifests`.
     Manifests(Manifests),
 }
@@ -104,6 +113,7 @@ impl Cli {
             Command::Run(flags) => Ok(Task::Run(Box::new(flags.check(self.ignored, around)?))),
             Command::Plan(flags) => Ok(Task::Plan(Box::new(flags.check(self.ignored, around)?))),
             Command::Deletions(flags) => flags.check(around).map(Task::Deletions),
+            Command::Token(flags) => Ok(Task::Token(flags.check())),
             Command::Manifests(flags) => flags.check(around).map(Task::Manifests),
         }
     }
@@ -132,6 +142,7 @@ mod heading {
     pub(super) const GUARD: &str = "Deletions";
     pub(super) const KUBED: &str = "Coming from kubed";
     pub(super) const PROCESS: &str = "Process";
+    pub(super) const TOKEN: &str = "What the token is for";
     pub(super) const HUB_ROLE: &str = "Hub role";
     pub(super) const FOLLOWER_ROLES: &str = "Followers";
     pub(super) const OUTPUT: &str = "Output";
