@@ -4,9 +4,11 @@ pub mod args;
 pub mod deletions;
 pub mod engine;
 pub mod inspect;
+pub mod kubeconfig;
 pub mod manifests;
 pub mod output;
 pub mod plan;
+pub mod roster;
 pub mod run;
 pub mod signals;
 pub mod token;
@@ -31,6 +33,7 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
         args::Task::Plan(plan) => plan::plan(*plan).await,
         args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
         args::Task::Token(wanted) => token::token(wanted).await,
+        args::Task::Kubeconfig(wanted) => kubeconfig::kubeconfig(*wanted).await,
         args::Task::Manifests(wanted) => manifests::manifests(&wanted),
     }
 }

@@ -18,10 +18,12 @@ macro_rules! with_environment {
 }
 
 mod aws;
+mod chosen;
 mod deletions;
 mod followers;
 mod guard;
 mod home;
+mod kubeconfig;
 mod kubed;
 mod manifests;
 mod plan;
@@ -31,10 +33,12 @@ mod token;
 mod values;
 
 pub use aws::AwsIdentity;
+pub use chosen::Chosen;
 pub use deletions::{Approve, BatchDigest, Deletions, List, ServerUrl};
 pub use followers::Followers;
 pub use guard::Guard;
 pub use home::{Hub, Identity, Surroundings};
+pub use kubeconfig::{AwsTools, Kubeconfig};
 pub use kubed::WriteRate;
 pub use manifests::{Iam, Manifests, Print, RolePart};
 pub use plan::{Output, Plan};
@@ -69,6 +73,8 @@ enum Command {
     /// In a kubeconfig it takes the place of `aws eks get-token` and `aws-iam-authenticator token`: an ExecCredential on
     /// standard output, and nothing else there.
     Token(token::TokenFlags),
+    /// Write a kubeconfig of followers, whose tokens `towline token` makes
+    Kubeconfig(Box<kubeconfig::KubeconfigFlags>),
     /// Print what must be applied before Towline can run
     #[command(subcommand)]
     Manifests(manifests::ManifestsFlags),
@@ -85,6 +91,8 @@ pub enum Task {
     Deletions(Deletions),
     /// `towline token`.
     Token(Token),
+    /// `towline kubeconfig`.
+    Kubeconfig(Box<Kubeconfig>),
     /// `towline manifests`.
     Manifests(Manifests),
 }
@@ -114,6 +122,7 @@ impl Cli {
             Command::Plan(flags) => Ok(Task::Plan(Box::new(flags.check(self.ignored, around)?))),
             Command::Deletions(flags) => flags.check(around).map(Task::Deletions),
             Command::Token(flags) => Ok(Task::Token(flags.check())),
+            Command::Kubeconfig(flags) => Ok(Task::Kubeconfig(Box::new(flags.check(self.ignored, around)?))),
             Command::Manifests(flags) => flags.check(around).map(Task::Manifests),
         }
     }
@@ -131,6 +140,13 @@ fn command(environment: impl Fn(&OsStr) -> Option<OsString>) -> clap::Command {
 
 fn refine(command: clap::Command, change: &dyn Fn(clap::Arg) -> clap::Arg) -> clap::Command {
     command.mut_args(change).mut_subcommands(|command| refine(command, change))
+}
+
+/// Of the flags that `run` takes, too, only those about followers are shown. The others are taken and mean nothing here.
+fn only_followers(arg: clap::Arg) -> clap::Arg {
+    const OTHERS: [Option<&str>; 4] =
+        [Some(heading::HUB), Some(heading::SOURCES), Some(heading::GUARD), Some(heading::KUBED)];
+    if OTHERS.contains(&arg.get_help_heading()) { arg.hide(true) } else { arg }
 }
 
 /// Where flags stand in the help.

@@ -26,6 +26,7 @@ mod contexts;
 mod crowds;
 mod departures;
 mod guard;
+mod kubeconfig;
 mod kubed;
 mod logins;
 mod mistakes;
