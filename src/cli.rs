@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand.
 
 pub mod args;
+pub mod check;
 pub mod deletions;
 pub mod engine;
 pub mod inspect;
@@ -31,6 +32,7 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
     match task {
         args::Task::Run(run) => run::run(*run).await,
         args::Task::Plan(plan) => plan::plan(*plan).await,
+        args::Task::Check(wanted) => check::check(*wanted).await,
         args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
         args::Task::Token(wanted) => token::token(wanted).await,
         args::Task::Kubeconfig(wanted) => kubeconfig::kubeconfig(*wanted).await,

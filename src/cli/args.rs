@@ -18,6 +18,7 @@ macro_rules! with_environment {
 }
 
 mod aws;
+mod check;
 mod chosen;
 mod deletions;
 mod followers;
@@ -33,6 +34,7 @@ mod token;
 mod values;
 
 pub use aws::AwsIdentity;
+pub use check::Check;
 pub use chosen::Chosen;
 pub use deletions::{Approve, BatchDigest, Deletions, List, ServerUrl};
 pub use followers::Followers;
@@ -65,6 +67,8 @@ enum Command {
     Run(Box<run::RunFlags>),
     /// Print what `run` would do now with the same flags, and change nothing
     Plan(Box<plan::PlanFlags>),
+    /// Check each follower step by step, from who we are to the rights there, and say what to change
+    Check(Box<check::CheckFlags>),
     /// See and approve deletions that `run` holds back because they look like a mistake
     #[command(subcommand)]
     Deletions(deletions::DeletionsFlags),
@@ -87,6 +91,8 @@ pub enum Task {
     Run(Box<Run>),
     /// `towline plan`.
     Plan(Box<Plan>),
+    /// `towline check`.
+    Check(Box<Check>),
     /// `towline deletions`.
     Deletions(Deletions),
     /// `towline token`.
@@ -120,6 +126,7 @@ impl Cli {
         match self.command {
             Command::Run(flags) => Ok(Task::Run(Box::new(flags.check(self.ignored, around)?))),
             Command::Plan(flags) => Ok(Task::Plan(Box::new(flags.check(self.ignored, around)?))),
+            Command::Check(flags) => Ok(Task::Check(Box::new(flags.check(self.ignored, around)?))),
             Command::Deletions(flags) => flags.check(around).map(Task::Deletions),
             Command::Token(flags) => Ok(Task::Token(flags.check())),
             Command::Kubeconfig(flags) => Ok(Task::Kubeconfig(Box::new(flags.check(self.ignored, around)?))),

@@ -21,6 +21,7 @@ mod world;
 
 mod basics;
 mod changes;
+mod check;
 mod conflicts;
 mod contexts;
 mod crowds;

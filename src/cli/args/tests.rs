@@ -42,6 +42,7 @@ fn name(task: &Task) -> &'static str {
     match task {
         Task::Run(_) => "run",
         Task::Plan(_) => "plan",
+        Task::Check(_) => "check",
         Task::Deletions(_) => "deletions",
         Task::Token(_) => "token",
         Task::Kubeconfig(_) => "kubeconfig",
