@@ -4,6 +4,7 @@ use clap::{Arg, ArgAction};
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 mod flags;
+mod followers;
 mod kubed;
 mod manifests;
 mod mistakes;
