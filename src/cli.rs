@@ -1,14 +1,18 @@
 //! The command line: one file per subcommand.
 
 pub mod args;
+pub mod check;
 pub mod deletions;
 pub mod engine;
 pub mod inspect;
+pub mod kubeconfig;
 pub mod manifests;
 pub mod output;
 pub mod plan;
+pub mod roster;
 pub mod run;
 pub mod signals;
+pub mod token;
 
 use anyhow::Context;
 use std::process::ExitCode;
@@ -28,7 +32,10 @@ async fn dispatch(task: args::Task) -> anyhow::Result<ExitCode> {
     match task {
         args::Task::Run(run) => run::run(*run).await,
         args::Task::Plan(plan) => plan::plan(*plan).await,
+        args::Task::Check(wanted) => check::check(*wanted).await,
         args::Task::Deletions(deletions) => deletions::deletions(deletions).await,
+        args::Task::Token(wanted) => token::token(wanted).await,
+        args::Task::Kubeconfig(wanted) => kubeconfig::kubeconfig(*wanted).await,
         args::Task::Manifests(wanted) => manifests::manifests(&wanted),
     }
 }

@@ -11,6 +11,7 @@
 //! - [`login`]: where its bearer token comes from; [`exec`]: credential plugins.
 //! - `link`: one connection; `wire`: one request over it, the first of which is the question who is there.
 //! - [`session`]: requests over links that all lead to the same cluster; [`call`]: what is asked and answered.
+//! - [`inquiry`]: what a server answers to somebody who has no rights yet.
 //! - [`watch`]: list + watch of one selection; [`lines`] and [`objects`]: their framing;
 //!   [`page`]: what is in them.
 //! - [`paths`], [`status`], [`error`], [`backoff`], [`buffer`]: pure parts.
@@ -25,6 +26,7 @@ pub mod error;
 pub mod exec;
 #[cfg(test)]
 mod fake;
+pub mod inquiry;
 pub mod kubeconfig;
 pub mod lines;
 mod link;

@@ -23,6 +23,7 @@ mod fields;
 mod syntax;
 
 pub use connection::{AwsIamAuthenticator, Connection, Eks, Method, ProxyUrl, Role, Server};
+pub use syntax::{cluster_id, cluster_name, external_id, region, role_arn, session_name};
 
 use super::{
     names::{ClusterUid, FollowerName},

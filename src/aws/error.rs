@@ -85,6 +85,14 @@ impl AwsError {
         }
     }
 
+    /// What to change, where that is not all that the error says.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { operation, code, .. } => Some(advice(operation, code)),
+            _ => None,
+        }
+    }
+
     /// How long not to ask again, so that thousands of followers of one role are one call.
     pub fn pause(&self) -> Duration {
         match self.remedy() {

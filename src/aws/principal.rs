@@ -83,6 +83,11 @@ impl Principal {
         Self { profile: Some(profile), ..self }
     }
 
+    /// Seconds that AWS is ahead of our clock.
+    pub fn skew(&self) -> i64 {
+        self.aws.skew()
+    }
+
     /// In this region, if nothing says another.
     pub fn or_in(self, fallback: Option<&'static str>) -> Self {
         Self { fallback, ..self }

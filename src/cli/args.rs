@@ -18,27 +18,35 @@ macro_rules! with_environment {
 }
 
 mod aws;
+mod check;
+mod chosen;
 mod deletions;
 mod followers;
 mod guard;
 mod home;
+mod kubeconfig;
 mod kubed;
 mod manifests;
 mod plan;
 mod run;
 mod sources;
+mod token;
 mod values;
 
 pub use aws::AwsIdentity;
+pub use check::Check;
+pub use chosen::Chosen;
 pub use deletions::{Approve, BatchDigest, Deletions, List, ServerUrl};
 pub use followers::Followers;
 pub use guard::Guard;
 pub use home::{Hub, Identity, Surroundings};
+pub use kubeconfig::{AwsTools, Kubeconfig};
 pub use kubed::WriteRate;
 pub use manifests::{Iam, Manifests, Print, RolePart};
 pub use plan::{Output, Plan};
 pub use run::{AuditLog, Job, LogFormat, Logging, Run, WriteMode};
 pub use sources::{SourceNamespaces, Sources};
+pub use token::Token;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 use std::ffi::{OsStr, OsString};
@@ -59,9 +67,18 @@ enum Command {
     Run(Box<run::RunFlags>),
     /// Print what `run` would do now with the same flags, and change nothing
     Plan(Box<plan::PlanFlags>),
+    /// Check each follower step by step, from who we are to the rights there, and say what to change
+    Check(Box<check::CheckFlags>),
     /// See and approve deletions that `run` holds back because they look like a mistake
     #[command(subcommand)]
     Deletions(deletions::DeletionsFlags),
+    /// Print a token for a cluster, as kubectl asks its plugins for one
+    ///
+    /// In a kubeconfig it takes the place of `aws eks get-token` and `aws-iam-authenticator token`: an ExecCredential on
+    /// standard output, and nothing else there.
+    Token(token::TokenFlags),
+    /// Write a kubeconfig of followers, whose tokens `towline token` makes
+    Kubeconfig(Box<kubeconfig::KubeconfigFlags>),
     /// Print what must be applied before Towline can run
     #[command(subcommand)]
     Manifests(manifests::ManifestsFlags),
@@ -74,8 +91,14 @@ pub enum Task {
     Run(Box<Run>),
     /// `towline plan`.
     Plan(Box<Plan>),
+    /// `towline check`.
+    Check(Box<Check>),
     /// `towline deletions`.
     Deletions(Deletions),
+    /// `towline token`.
+    Token(Token),
+    /// `towline kubeconfig`.
+    Kubeconfig(Box<Kubeconfig>),
     /// `towline manifests`.
     Manifests(Manifests),
 }
@@ -103,7 +126,10 @@ impl Cli {
         match self.command {
             Command::Run(flags) => Ok(Task::Run(Box::new(flags.check(self.ignored, around)?))),
             Command::Plan(flags) => Ok(Task::Plan(Box::new(flags.check(self.ignored, around)?))),
+            Command::Check(flags) => Ok(Task::Check(Box::new(flags.check(self.ignored, around)?))),
             Command::Deletions(flags) => flags.check(around).map(Task::Deletions),
+            Command::Token(flags) => Ok(Task::Token(flags.check())),
+            Command::Kubeconfig(flags) => Ok(Task::Kubeconfig(Box::new(flags.check(self.ignored, around)?))),
             Command::Manifests(flags) => flags.check(around).map(Task::Manifests),
         }
     }
@@ -123,6 +149,13 @@ fn refine(command: clap::Command, change: &dyn Fn(clap::Arg) -> clap::Arg) -> cl
     command.mut_args(change).mut_subcommands(|command| refine(command, change))
 }
 
+/// Of the flags that `run` takes, too, only those about followers are shown. The others are taken and mean nothing here.
+fn only_followers(arg: clap::Arg) -> clap::Arg {
+    const OTHERS: [Option<&str>; 4] =
+        [Some(heading::HUB), Some(heading::SOURCES), Some(heading::GUARD), Some(heading::KUBED)];
+    if OTHERS.contains(&arg.get_help_heading()) { arg.hide(true) } else { arg }
+}
+
 /// Where flags stand in the help.
 mod heading {
     pub(super) const HUB: &str = "Management cluster";
@@ -132,6 +165,7 @@ mod heading {
     pub(super) const GUARD: &str = "Deletions";
     pub(super) const KUBED: &str = "Coming from kubed";
     pub(super) const PROCESS: &str = "Process";
+    pub(super) const TOKEN: &str = "What the token is for";
     pub(super) const HUB_ROLE: &str = "Hub role";
     pub(super) const FOLLOWER_ROLES: &str = "Followers";
     pub(super) const OUTPUT: &str = "Output";

@@ -41,6 +41,17 @@ struct Inner {
     default_namespace: Option<Namespace>,
 }
 
+/// Where a TCP connection to an endpoint goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// A name or an address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Whether it is a proxy's.
+    pub is_proxy: bool,
+}
+
 /// An HTTP proxy that understands CONNECT.
 #[derive(Clone)]
 pub(super) struct Proxy {
@@ -165,6 +176,25 @@ impl Endpoint {
     /// Scheme, host and port, for messages.
     pub fn server(&self) -> &str {
         &self.inner.server
+    }
+
+    /// Where a TCP connection goes.
+    pub fn first_hop(&self) -> Hop {
+        let proxy = self.inner.proxy.as_ref().map(|proxy| &proxy.uri);
+        let uri = proxy.unwrap_or(&self.inner.base);
+        let port = uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 });
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        Hop { host, port, is_proxy: proxy.is_some() }
+    }
+
+    /// The certificates that the server's must come from (DER); none: the system's.
+    pub fn authorities(&self) -> &[Vec<u8>] {
+        self.inner.trust.root_cert.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the server must prove who it is: by TLS, and with a certificate that is looked at.
+    pub fn is_verified(&self) -> bool {
+        self.inner.base.scheme() == Some(&Scheme::HTTPS) && !self.inner.trust.accept_invalid_certs
     }
 
     /// Where this endpoint's credentials come from.

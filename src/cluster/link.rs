@@ -105,6 +105,20 @@ impl Link {
         connected.map_err(|_| failed("no answer within 10 s".to_owned()))?.map_err(failed)
     }
 
+    /// Connects, and says which certificates the server shows (DER, its own first). Sends no request.
+    pub(super) async fn greet(endpoint: &Endpoint) -> Result<Vec<Vec<u8>>, Error> {
+        let failed = |why: String| Error::Connect { server: endpoint.server().to_owned(), why };
+        let connected = timeout(CONNECT_LIMIT, connect(endpoint, None)).await;
+        let stream = connected.map_err(|_| failed("no answer within 10 s".to_owned()))?;
+        match stream.map_err(|error| failed(describe(&*error)))? {
+            MaybeHttpsStream::Http(_) => Ok(Vec::new()),
+            MaybeHttpsStream::Https(stream) => {
+                let shown = stream.inner().get_ref().1.peer_certificates().unwrap_or_default();
+                Ok(shown.iter().map(|certificate| certificate.to_vec()).collect())
+            }
+        }
+    }
+
     async fn handshake(stream: Stream, tasks: &Tasks, ended: oneshot::Sender<String>) -> Result<Self, hyper::Error> {
         if stream.connected().is_negotiated_h2() {
             let (sender, driver) = http2(tasks).handshake(stream).await?;

@@ -21,11 +21,13 @@ mod world;
 
 mod basics;
 mod changes;
+mod check;
 mod conflicts;
 mod contexts;
 mod crowds;
 mod departures;
 mod guard;
+mod kubeconfig;
 mod kubed;
 mod logins;
 mod mistakes;

@@ -43,18 +43,20 @@ pub(super) fn retain(text: &str) -> Checked<()> {
     (text == "Retain").then_some(()).ok_or("Retain: a follower that leaves the file keeps its copies")
 }
 
-pub(super) fn cluster_name(text: &str) -> Checked<String> {
+/// The name of an EKS cluster.
+pub fn cluster_name(text: &str) -> Checked<String> {
     let fits = is_made_of(text, 1..=100, "_-") && text.starts_with(|c: char| c.is_ascii_alphanumeric());
     owned_if(fits, text, "a cluster's name of 1 to 100 letters, digits, `-` and `_`")
 }
 
-/// It is sent as a header.
-pub(super) fn cluster_id(text: &str) -> Checked<String> {
+/// The id that an authenticator expects. It is sent as a header.
+pub fn cluster_id(text: &str) -> Checked<String> {
     let fits = (1..=253).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
     owned_if(fits, text, "a cluster's id of 1 to 253 visible ASCII characters without blanks")
 }
 
-pub(super) fn region(text: &str) -> Checked<String> {
+/// An AWS region.
+pub fn region(text: &str) -> Checked<String> {
     let mut parts = text.split('-');
     let is_letters = |part: &str| part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_number = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,7 +65,8 @@ pub(super) fn region(text: &str) -> Checked<String> {
     owned_if(fits, text, "an AWS region such as eu-west-1 or us-gov-east-1")
 }
 
-pub(super) fn role_arn(text: &str) -> Checked<String> {
+/// The ARN of a role.
+pub fn role_arn(text: &str) -> Checked<String> {
     let parts: Vec<&str> = text.splitn(6, ':').collect();
     let ["arn", partition, "iam", "", account, resource] = parts[..] else { return Err(ROLE) };
     let is_partition = partition.split('-').all(|part| !part.is_empty() && part.bytes().all(is_lower_or_digit));
@@ -74,12 +77,14 @@ pub(super) fn role_arn(text: &str) -> Checked<String> {
     owned_if(fits, text, ROLE)
 }
 
-pub(super) fn external_id(text: &str) -> Checked<String> {
+/// What a trust policy may ask for.
+pub fn external_id(text: &str) -> Checked<String> {
     let fits = is_made_of(text, 2..=1224, "_+=,.@:/-");
     owned_if(fits, text, "2 to 1224 letters, digits and _ + = , . @ : / -")
 }
 
-pub(super) fn session_name(text: &str) -> Checked<String> {
+/// How CloudTrail may call a session.
+pub fn session_name(text: &str) -> Checked<String> {
     owned_if(is_made_of(text, 2..=64, "_+=,.@-"), text, "2 to 64 letters, digits and _ + = , . @ -")
 }
 

@@ -157,3 +157,16 @@ fn a_proxy_is_asked_with_its_password() {
     assert_eq!((proxy.uri.host(), proxy.uri.port_u16()), (Some("proxy"), Some(3128)));
     assert_eq!(proxy.authorization.as_ref().unwrap(), "Basic dTpw");
 }
+
+#[test]
+fn a_connection_goes_to_the_server_or_to_the_proxy_before_it() {
+    let hop = |server: &str, proxy: Option<&str>| {
+        let parts = Parts { server: server.to_owned(), proxy_url: proxy.map(str::to_owned), ..Parts::default() };
+        Endpoint::new("test", parts).unwrap().first_hop()
+    };
+    let there = |host: &str, port, is_proxy| Hop { host: host.to_owned(), port, is_proxy };
+    assert_eq!(hop("https://127.0.0.1:6443/path", None), there("127.0.0.1", 6443, false));
+    assert_eq!(hop("https://[::1]", None), there("::1", 443, false));
+    assert_eq!(hop("http://localhost", None), there("localhost", 80, false));
+    assert_eq!(hop("https://a.eks", Some("http://proxy:3128")), there("proxy", 3128, true));
+}

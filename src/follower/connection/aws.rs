@@ -106,6 +106,22 @@ impl AwsConnections {
         None
     }
 
+    /// Who signs the tokens of what a provider declares.
+    pub fn signer(&self, declared: &follower::Connection) -> Result<Principal, String> {
+        match &declared.method {
+            Method::Eks(eks) => self.principal(eks.role.as_ref(), &eks.region),
+            Method::AwsIamAuthenticator(authenticator) => {
+                self.principal(authenticator.role.as_ref(), &authenticator.region)
+            }
+        }
+    }
+
+    /// Who signs the tokens of a context, if this process does.
+    pub fn context_signer(&self, kubeconfig: &Kubeconfig, name: &str) -> Option<Principal> {
+        let (exec, asked) = kubeconfig::exec(kubeconfig, name).and_then(|exec| self.understood(name, exec))?;
+        Some(self.tokens(exec, asked).principal)
+    }
+
     fn tokens(&self, exec: &ExecConfig, asked: GetToken) -> ClusterTokens {
         let pair = |map: &std::collections::HashMap<String, String>| {
             Some((map.get("name")?.clone(), map.get("value")?.clone()))

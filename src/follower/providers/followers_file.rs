@@ -3,7 +3,7 @@
 use super::file::{Format, Reading};
 use crate::{
     api::{
-        follower::{self, Follower},
+        follower::{self, Follower, Listing},
         names::FollowerName,
         patterns::Patterns,
         policy::Policy,
@@ -48,7 +48,7 @@ impl Format for FollowersFile {
     }
 
     fn read(&self) -> Result<Reading, String> {
-        let listing = follower::parse(&self.text()?).map_err(|mistake| self.at(&mistake))?;
+        let listing = self.listing()?;
         let nameless = listing.nameless.iter().map(|mistake| self.at(mistake)).collect();
         let mut reading = Reading { nameless, ..Reading::default() };
         let wanted = |name: &FollowerName| self.only.as_ref().is_none_or(|only| only.matches(name.as_str()));
@@ -68,6 +68,11 @@ impl Format for FollowersFile {
 }
 
 impl FollowersFile {
+    /// What the file declares, of all followers.
+    pub fn listing(&self) -> Result<Listing, String> {
+        follower::parse(&self.text()?).map_err(|mistake| self.at(&mistake))
+    }
+
     fn text(&self) -> Result<String, String> {
         let mut text = String::new();
         let read = File::open(&self.path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
