@@ -116,7 +116,8 @@ impl Stage {
             ("AWS_WEB_IDENTITY_TOKEN_FILE", token.display().to_string()),
             ("AWS_ROLE_ARN", self.hub_role()?.to_owned()),
             ("AWS_REGION", REGION.to_owned()),
-            ("AWS_ENDPOINT_URL", self.aws.url()),
+            ("AWS_ENDPOINT_URL_STS", self.aws.url()),
+            ("AWS_ENDPOINT_URL_EKS", self.aws.url()),
             ("NO_PROXY", "127.0.0.1".to_owned()),
             ("no_proxy", "127.0.0.1".to_owned()),
         ]);
