@@ -12,10 +12,13 @@
 
 #[path = "iam/judges.rs"]
 mod judges;
+#[path = "iam/moto.rs"]
+mod moto;
 #[path = "iam/terraform.rs"]
 mod terraform;
 
-use judges::{AwsCli, cfn_lint, parliament};
+use judges::{cfn_lint, parliament};
+use moto::AwsCli;
 use serde_json::{Value, json};
 use std::process::Command;
 

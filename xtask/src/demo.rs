@@ -1,8 +1,10 @@
-//! `cargo xtask demo`: four real control planes, Towline, and a story of what it does.
+//! `cargo xtask demo`: four real control planes, two AWS accounts, Towline, and a story of what it does.
 
+mod accounts;
 mod certificate;
 mod play;
 mod scene;
+mod stage;
 mod story;
 
 use std::process::ExitCode;
@@ -11,10 +13,11 @@ use anyhow::Result;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::lab::Lab;
+use self::scene::Scene;
+use self::stage::Stage;
+use crate::controlplane;
 use crate::progress::{say, waiting};
-use crate::towline::{self, Profile, Towline};
-use crate::{controlplane, demo::scene::Scene};
+use crate::towline::{self, Profile};
 
 /// The followers' names.
 const FOLLOWERS: [&str; 3] = ["alpha", "beta", "gamma"];
@@ -40,28 +43,25 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 async fn tell(arguments: &Arguments) -> Result<()> {
-    say("Towline's demo: one management cluster, three followers, all real, all on this machine.\n");
+    say("Towline's demo: a management cluster and three followers in two AWS accounts, all on this machine.");
+    say(
+        "The clusters are real, and so is the aws-iam-authenticator that judges who comes. STS and EKS are stand-ins that",
+    );
+    say("check every signature and every policy.\n");
     say("building Towline (dev profile; a minute or two the first time)");
     let program = towline::build(Profile::Dev).await?;
     controlplane::provide().await?;
-    let lab = waiting("starting four control planes", Lab::start("demo", FOLLOWERS.len())).await?;
-    let hub = lab.hub_kubeconfig()?;
-    let followers = lab.followers_kubeconfig(&FOLLOWERS)?;
-    let scene = waiting("making namespaces", Scene::set(&lab)).await?;
-    let flags = [
-        &format!("--kubeconfig={}", hub.display()),
-        &format!("--kubeconfig-file={}", followers.display()),
-        "--cluster-name=demo-hub",
-        "--deletion-delay=3s",
-    ];
-    let towline = Towline::start(&program, lab.folder().join("towline.log"), &flags);
-    let towline = waiting("starting Towline with the rights of deploy/rbac, no more", towline).await?;
+    sandbox::provide_authenticator(&|line| eprintln!("{line}")).await?;
+    let stage = waiting("starting AWS and four control planes", Stage::build(&program)).await?;
+    let scene = waiting("making namespaces", Scene::set(&stage.lab)).await?;
+    let towline = waiting("starting Towline with a web identity token", stage.start_towline(&program)).await?;
+    story::introduce(&stage)?;
     story::tell(&scene).await?;
     if arguments.once {
         towline.stop().await?;
         say("\nThat was it: clusters and files are gone.");
         return Ok(());
     }
-    play::invite(&lab, &towline)?;
+    play::invite(&stage.lab, &towline)?;
     std::future::pending().await
 }

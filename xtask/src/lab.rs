@@ -1,4 +1,5 @@
-//! A management cluster and followers, with a Towline in mind that has just the rights that `deploy/rbac` grants.
+//! A management cluster and followers, with a Towline in mind that has just the rights that `deploy/rbac` grants: by
+//! ServiceAccounts everywhere, or by one in the management cluster and by whatever way into the followers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ pub(crate) const USER: &str = "system:serviceaccount:towline:towline";
 pub(crate) struct Lab {
     pub(crate) fleet: Fleet,
     hub_token: String,
+    /// Of Towline's ServiceAccount in each follower; none if it comes by another way.
     tokens: Vec<String>,
     // Last, so that it goes last.
     scratch: Scratch,
@@ -27,12 +29,17 @@ impl Lab {
     pub(crate) async fn start(name: &str, followers: usize) -> Result<Self> {
         let scratch = Scratch::new(name)?;
         let fleet = Fleet::start(followers, scratch.path()).await?;
-        let hub_token = grant(&fleet.management, "management.yaml").await?;
-        let mut tokens = Vec::new();
-        for follower in &fleet.followers {
-            tokens.push(grant(follower, "follower.yaml").await?);
+        let mut lab = Self::of(fleet, scratch).await?;
+        for follower in &lab.fleet.followers {
+            lab.tokens.push(grant(follower, "follower.yaml").await?);
         }
-        Ok(Self { fleet, hub_token, tokens, scratch })
+        Ok(lab)
+    }
+
+    /// Takes clusters whose followers Towline comes into by another way, and grants the rights in the management cluster.
+    pub(crate) async fn of(fleet: Fleet, scratch: Scratch) -> Result<Self> {
+        let hub_token = grant(&fleet.management, "management.yaml").await?;
+        Ok(Self { fleet, hub_token, tokens: Vec::new(), scratch })
     }
 
     /// Starts one more follower.

@@ -65,10 +65,20 @@ pub(crate) struct Towline {
 impl Towline {
     /// Starts `towline run` on a free port and waits for its pages.
     pub(crate) async fn start(program: &Path, log: PathBuf, flags: &[&str]) -> Result<Self> {
+        Self::start_in(&[], program, log, flags).await
+    }
+
+    /// The same with environment variables in addition to our own.
+    pub(crate) async fn start_in(
+        environment: &[(&str, String)],
+        program: &Path,
+        log: PathBuf,
+        flags: &[&str],
+    ) -> Result<Self> {
         let mut arguments: Vec<String> = vec!["run".into(), "--listen=127.0.0.1:0".into()];
         arguments.extend(flags.iter().map(ToString::to_string));
         let _first_run = std::fs::remove_file(&log);
-        let mut process = Process::start(program, &arguments, log.clone())?;
+        let mut process = Process::start_in(environment, program, &arguments, log.clone())?;
         let pages = eventually("Towline's pages", PATIENCE, || ready(pages(&mut process, &log))).await?;
         Ok(Self { process, log, pages: format!("http://{pages}") })
     }
@@ -97,6 +107,17 @@ impl Towline {
             let what = format!("{copies} copies in step on {follower}");
             let look = async || Ok(self.metric(&series).await?.filter(|count| *count == f64::from(copies)).map(drop));
             eventually(&what, PATIENCE, look).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until these followers are connected and their copies are known.
+    pub(crate) async fn connected(&self, followers: &[&str]) -> Result<()> {
+        for follower in followers {
+            let series = format!(r#"towline_follower_up{{follower="{follower}"}}"#);
+            let look = async || Ok(self.metric(&series).await?.filter(|up| *up == 1.0).map(drop));
+            let connected = eventually(&format!("connection to {follower}"), PATIENCE, look).await;
+            connected.with_context(|| self.process.last_words())?;
         }
         Ok(())
     }

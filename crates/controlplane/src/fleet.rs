@@ -31,11 +31,15 @@ impl Fleet {
 
     /// The same with options for every cluster.
     pub async fn start_with(followers: usize, folder: &Path, options: Options) -> Result<Self> {
+        Self::start_each(options.clone(), vec![options; followers], folder).await
+    }
+
+    /// The same with options of its own for the management cluster and for each follower.
+    pub async fn start_each(management: Options, followers: Vec<Options>, folder: &Path) -> Result<Self> {
         let etcd = Arc::new(Etcd::start(folder).await?);
-        let names = (0..=followers).map(cluster_name);
         let mut starting = JoinSet::new();
-        for (index, name) in names.enumerate() {
-            let (etcd, folder, options) = (etcd.clone(), folder.to_owned(), options.clone());
+        for (index, options) in std::iter::once(management).chain(followers).enumerate() {
+            let (etcd, folder, name) = (etcd.clone(), folder.to_owned(), cluster_name(index));
             let start = async move { (index, Cluster::start(&etcd, &folder, &name, options).await) };
             starting.spawn_on(start, runtime::background()?);
         }

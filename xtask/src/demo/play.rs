@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 
+use super::stage::FOLLOWERS_FILE;
 use super::{FOLLOWERS, HUB};
 use crate::kubeconfig::{Context, kubeconfig};
 use crate::lab::Lab;
@@ -28,6 +29,8 @@ pub(super) fn invite(lab: &Lab, towline: &Towline) -> Result<()> {
     say("");
     let pages = towline.pages();
     say(format!("  curl {pages}/api/v1/followers    # also /api/v1/sources, /metrics, /healthz, /readyz"));
+    let followers = lab.folder().join(FOLLOWERS_FILE);
+    say(format!("  cat {}    # read again when it changes", followers.display()));
     say(format!("  tail -f {}", towline.log().display()));
     say("\nCtrl-C ends it all and leaves nothing behind.");
     Ok(())

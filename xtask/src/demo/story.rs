@@ -7,10 +7,33 @@ use serde_json::{Value, json};
 
 use super::certificate::Certificate;
 use super::scene::{Follower, SECRETS, SETTINGS, Scene};
+use super::stage::Stage;
 use crate::progress::{say, span};
 
 const TLS: &str = "wildcard-tls";
 const MAP: &str = "settings";
+
+/// Says who Towline is on AWS, and how it came into the followers.
+pub(super) fn introduce(stage: &Stage) -> Result<()> {
+    chapter("0. Who is who");
+    for way in stage.ways()? {
+        say(way);
+    }
+    say("Towline has a web identity token in a file, as a pod with IRSA has, and nothing else. With it, it became");
+    say(format!("{}. AWS was asked so far:", stage.hub_role()?));
+    let reasons = [
+        ("AssumeRoleWithWebIdentity", "the token became the hub role"),
+        ("AssumeRole", "the hub role became the role of each account"),
+        ("DescribeCluster", "where the clusters are, and whom to trust there"),
+        ("GetCallerIdentity", "by the followers' authenticators: who signed this token?"),
+    ];
+    let calls = stage.calls();
+    for (operation, reason) in reasons {
+        say(format!("   {operation:<25} {:>3}  {reason}", calls.get(operation).copied().unwrap_or_default()));
+    }
+    say("In the followers, RBAC knows only the group `towline`. The roles are what `towline manifests iam` prints.");
+    Ok(())
+}
 
 /// Tells it.
 pub(super) async fn tell(scene: &Scene<'_>) -> Result<()> {
