@@ -57,7 +57,6 @@ impl Cli {
         match found {
             Some(flags) => known(&flags.iter().map(String::as_str).collect(), words),
             None if words.is_empty() => Ok(()),
-            None if COMING.contains(&words[0]) => Ok(()),
             None => Err("no such command".to_owned()),
         }
     }
@@ -71,9 +70,6 @@ impl Cli {
         known(&all, &flags.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
     }
 }
-
-/// Commands that are written at the same time as this: as soon as one is there, its flags are checked like those of all.
-const COMING: [&str; 3] = ["check", "kubeconfig", "token"];
 
 fn known(flags: &BTreeSet<&str>, words: &[&str]) -> Result<(), String> {
     match words.iter().find(|word| word.starts_with("--") && !flags.contains(**word)) {

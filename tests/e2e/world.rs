@@ -30,6 +30,7 @@ pub enum Rights {
     /// `deploy/rbac/*-namespaced.yaml`: the world's namespace only.
     Named,
     /// None in followers: there it comes as somebody else.
+    #[allow(dead_code, reason = "the tests of AWS, which share this file, are a program of their own")]
     Hub,
 }
 
