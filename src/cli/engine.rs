@@ -119,7 +119,9 @@ impl Hub {
 pub fn aws(job: &Job, metrics: &Metrics) -> AwsConnections {
     let flags = &job.followers.aws;
     let aws = Aws::new(session_name(&job.identity), flags.node_role, Arc::new(metrics.clone()));
-    AwsConnections::new(aws, aws_settings::Settings::of_process(), flags.allowed_roles.clone())
+    AwsConnections::new(aws, aws_settings::Settings::of_process())
+        .allowing(flags.allowed_roles.clone())
+        .with_source_identity(flags.source_identity.clone())
 }
 
 /// How CloudTrail shows Towline: by its management cluster.

@@ -1,7 +1,10 @@
 //! As whom AWS is asked.
 
 use super::heading;
-use crate::{api::patterns::Patterns, aws::settings::NodeRole};
+use crate::{
+    api::{follower::session_name, patterns::Patterns},
+    aws::settings::NodeRole,
+};
 use clap::{Args, builder::BoolishValueParser};
 use std::sync::Arc;
 
@@ -31,6 +34,12 @@ pub(super) struct AwsFlags {
     /// Example: --allowed-role-arns 'arn:aws:iam::*:role/towline-follower'.
     #[arg(long, env = "TOWLINE_ALLOWED_ROLE_ARNS", value_name = "ARNS")]
     allowed_role_arns: Option<Patterns>,
+
+    /// Source identity of the roles that --followers-file names: stays with whatever is done as them, in CloudTrail
+    ///
+    /// Their trust policies must allow sts:SetSourceIdentity; none is set by default.
+    #[arg(long, env = "TOWLINE_AWS_SOURCE_IDENTITY", value_name = "NAME", value_parser = session_name)]
+    aws_source_identity: Option<String>,
 }
 
 /// As whom AWS is asked.
@@ -40,11 +49,14 @@ pub struct AwsIdentity {
     pub node_role: NodeRole,
     /// `--allowed-role-arns`.
     pub allowed_roles: Option<Arc<Patterns>>,
+    /// `--aws-source-identity`.
+    pub source_identity: Option<String>,
 }
 
 impl AwsFlags {
     pub(super) fn check(self) -> AwsIdentity {
         let node_role = if self.aws_allow_node_role { NodeRole::Allowed } else { NodeRole::Refused };
-        AwsIdentity { node_role, allowed_roles: self.allowed_role_arns.map(Arc::new) }
+        let allowed_roles = self.allowed_role_arns.map(Arc::new);
+        AwsIdentity { node_role, allowed_roles, source_identity: self.aws_source_identity }
     }
 }

@@ -37,14 +37,26 @@ pub struct AwsConnections {
     settings: Settings,
     /// `--allowed-role-arns`.
     allowed: Option<Arc<Patterns>>,
+    /// `--aws-source-identity`.
+    source_identity: Option<String>,
     /// Contexts of which people were told that their plugin is run.
     told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl AwsConnections {
     /// `settings` are those of this process.
-    pub fn new(aws: Aws, settings: Settings, allowed: Option<Arc<Patterns>>) -> Self {
-        Self { aws, settings, allowed, told: Arc::default() }
+    pub fn new(aws: Aws, settings: Settings) -> Self {
+        Self { aws, settings, allowed: None, source_identity: None, told: Arc::default() }
+    }
+
+    /// With just these roles; `None`: with all.
+    pub fn allowing(self, allowed: Option<Arc<Patterns>>) -> Self {
+        Self { allowed, ..self }
+    }
+
+    /// With this source identity in the roles that providers declare.
+    pub fn with_source_identity(self, source_identity: Option<String>) -> Self {
+        Self { source_identity, ..self }
     }
 
     /// What a provider declares.
@@ -144,6 +156,7 @@ impl AwsConnections {
         Ok(principal.assuming(Role {
             external_id: role.external_id.clone(),
             session_name: role.session_name.clone().into(),
+            source_identity: self.source_identity.clone(),
             ..Role::new(&*role.arn)
         }))
     }
@@ -178,12 +191,12 @@ impl AwsConnections {
             fn skew(&self, _: i64) {}
         }
         let aws = Aws::new("test".to_owned(), Default::default(), Arc::new(Deaf));
-        Self::new(aws, Settings::default(), None)
+        Self::new(aws, Settings::default())
     }
 
     /// With just these roles.
-    pub(crate) fn allowing(self, roles: &str) -> Self {
-        Self { allowed: Some(Arc::new(Patterns::parse(roles).unwrap())), ..self }
+    pub(crate) fn allowing_only(self, roles: &str) -> Self {
+        self.allowing(Some(Arc::new(Patterns::parse(roles).unwrap())))
     }
 }
 

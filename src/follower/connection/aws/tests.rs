@@ -73,7 +73,7 @@ fn declared(connections: &AwsConnections, connection: &str) -> Result<Connection
 fn eks_is_asked_where_a_cluster_is_unless_that_is_declared() {
     let asked = declared(&connections(), "eks: {clusterName: prod, region: eu-west-1}");
     assert!(matches!(asked, Ok(Connection::Eks(_))));
-    let connections = connections().allowing("arn:aws:iam::*:role/towline");
+    let connections = connections().allowing_only("arn:aws:iam::*:role/towline");
     let role = |name: &str| {
         format!("eks: {{clusterName: prod, region: eu-west-1, roleARN: 'arn:aws:iam::111122223333:role/{name}'}}")
     };
@@ -92,4 +92,15 @@ fn a_certificate_authority_that_is_none_is_told() {
         declared(&connections(), &text).err().as_deref(),
         Some("a: certificate-authority: is not usable for TLS")
     );
+}
+
+#[test]
+fn a_source_identity_goes_into_the_roles_that_are_declared() {
+    let role = "eks: {clusterName: prod, region: eu-west-1, roleARN: 'arn:aws:iam::111122223333:role/towline'}";
+    let features = |connections: AwsConnections| match declared(&connections, role) {
+        Ok(Connection::Eks(eks)) => String::from_utf8(eks.principal().features()).unwrap(),
+        _ => panic!("{role}"),
+    };
+    assert!(!features(connections()).contains("towline-mgmt"));
+    assert!(features(connections().with_source_identity(Some("towline-mgmt".into()))).contains("towline-mgmt"));
 }

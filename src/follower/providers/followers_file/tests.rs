@@ -47,7 +47,7 @@ fn entry(name: &str, cluster: &str, rest: &str) -> String {
 
 /// Reaches every cluster but `lost`, whose role is not allowed.
 fn format(path: PathBuf) -> FollowersFile {
-    let aws = AwsConnections::of_nobody().allowing("*, !*/lost");
+    let aws = AwsConnections::of_nobody().allowing_only("*, !*/lost");
     FollowersFile { path, policy: Arc::new(Policy::default()), only: None, aws }
 }
 
