@@ -137,6 +137,14 @@ impl Principal {
         Ok((token, lifetime))
     }
 
+    /// A cluster refused what they signed.
+    pub async fn doubt(&self) {
+        // Whoever cannot be told who they are has signed nothing.
+        if let Ok(chain) = self.chain().await {
+            self.aws.loaded().await.roles.doubt(&chain).await;
+        }
+    }
+
     /// What is known of a cluster, or what EKS says now.
     pub async fn facts(&self, cluster: &ClusterId) -> Result<Facts, AwsError> {
         // Whoever gets no credentials learns it here, where it is not kept as something that EKS said: it would outlast its

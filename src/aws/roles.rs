@@ -19,6 +19,9 @@ const REREAD: Duration = Duration::from_secs(300);
 /// Credentials are not used to the last second: a request takes time.
 const MARGIN: Duration = Duration::from_secs(30);
 
+/// Credentials are not doubted before: a cluster that knows no such role refuses all of them, all the time.
+const BEYOND_DOUBT: Duration = Duration::from_secs(300);
+
 /// Who hands out credentials: AWS, or a test.
 pub trait Issuer: Send + Sync {
     /// The first credentials. A web identity is a call to STS in `region`.
@@ -59,6 +62,7 @@ struct Held {
 
 struct Good {
     credentials: Credentials,
+    since: Instant,
     /// When others are asked for.
     renew: Instant,
     /// When these are of no use any more.
@@ -110,6 +114,17 @@ impl Roles {
         }
     }
 
+    /// A cluster refused what they signed: a role that was deleted and made anew has other sessions. The next call gets others,
+    /// or these again if there are none.
+    pub async fn doubt(&self, chain: &Chain) {
+        let slot = self.slot(chain);
+        let mut held = slot.lock().await;
+        let now = Instant::now();
+        if let Some(good) = held.good.as_mut().filter(|good| now.duration_since(good.since) >= BEYOND_DOUBT) {
+            good.renew = now;
+        }
+    }
+
     async fn ask(&self, chain: &Chain, region: &str) -> Result<Credentials, AwsError> {
         let Some((before, role)) = chain.split() else { return self.issuer.root(&chain.root, region).await };
         let base = self.credentials(&before, region).await?;
@@ -154,9 +169,10 @@ impl Good {
             Some(lifetime) => Self {
                 renew: begin + lifetime.mul_f64(0.83 + 0.12 * fastrand::f64()),
                 ends: Some(begin + lifetime.saturating_sub(MARGIN.min(lifetime / 20))),
+                since: begin,
                 credentials,
             },
-            None => Self { renew: begin + REREAD, ends: None, credentials },
+            None => Self { since: begin, renew: begin + REREAD, ends: None, credentials },
         }
     }
 }

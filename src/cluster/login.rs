@@ -39,6 +39,11 @@ pub trait TokenSource: Send + Sync {
     /// A token that is good now. It is asked again when the last one has a minute left, or was refused with 401.
     fn token(&self) -> BoxFuture<'_, Result<Token, LoginError>>;
 
+    /// The API server refused the last token with 401: what it was made from may be worth nothing any more.
+    fn refused(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// What tells this source from another (role, cluster, region): it goes into [`super::Endpoint::fingerprint`].
     fn fingerprint(&self) -> Vec<u8>;
 }
@@ -181,6 +186,9 @@ impl Login {
             last.expires = Some(Instant::now());
             if !matches!(self.0.source, Source::File(_)) {
                 last.credential = None;
+            }
+            if let Source::Dynamic(source) = &self.0.source {
+                source.refused().await;
             }
         }
     }

@@ -117,6 +117,25 @@ async fn fifty_roles_of_a_thousand_followers_are_renewed_once_an_hour_and_not_to
 }
 
 #[tokio::test(start_paused = true)]
+async fn credentials_that_a_cluster_refused_are_replaced_unless_they_are_new() {
+    let (book, roles) = Book::open();
+    let chain = role("A");
+    key(&roles, &chain).await.unwrap();
+    advance(Duration::from_secs(299)).await;
+    roles.doubt(&chain).await;
+    assert_eq!(key(&roles, &chain).await.unwrap(), "key-2");
+    advance(Duration::from_secs(1)).await;
+    roles.doubt(&chain).await;
+    book.refuse("Throttling");
+    assert_eq!(key(&roles, &chain).await.unwrap(), "key-2", "better than none");
+    advance(Duration::from_secs(30)).await;
+    assert_eq!(key(&roles, &chain).await.unwrap(), "key-4");
+    roles.doubt(&chain).await;
+    assert_eq!(key(&roles, &chain).await.unwrap(), "key-4");
+    assert_eq!(book.calls().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
 async fn old_credentials_are_used_while_they_are_good_if_a_renewal_fails() {
     let (book, roles) = Book::open();
     let chain = role("A");

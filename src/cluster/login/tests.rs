@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicUsize;
 /// Fails as often as told, then hands out `token-1`, `token-2`, each for a while.
 struct Source {
     asked: AtomicUsize,
+    refused: AtomicUsize,
     failures: usize,
     lifetime: Option<Duration>,
 }
 
 fn source(failures: usize, lifetime: Option<Duration>) -> Arc<Source> {
-    Arc::new(Source { asked: AtomicUsize::new(0), failures, lifetime })
+    Arc::new(Source { asked: AtomicUsize::new(0), refused: AtomicUsize::new(0), failures, lifetime })
 }
 
 impl TokenSource for Source {
@@ -31,9 +32,27 @@ impl TokenSource for Source {
         .boxed()
     }
 
+    fn refused(&self) -> BoxFuture<'_, ()> {
+        self.refused.fetch_add(1, Ordering::SeqCst);
+        std::future::ready(()).boxed()
+    }
+
     fn fingerprint(&self) -> Vec<u8> {
         Vec::new()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_is_told_once_that_a_token_was_refused() {
+    let source = source(0, None);
+    let login = Login::source(source.clone());
+    let old = login.credential().await.unwrap();
+    login.renew(&old).await;
+    let new = login.credential().await.unwrap();
+    login.renew(&old).await;
+    assert_eq!(source.refused.load(Ordering::SeqCst), 1, "the second was about a token of before");
+    login.renew(&new).await;
+    assert_eq!(source.refused.load(Ordering::SeqCst), 2);
 }
 
 async fn shown(login: &Login) -> String {

@@ -28,6 +28,10 @@ impl TokenSource for ClusterTokens {
         .boxed()
     }
 
+    fn refused(&self) -> BoxFuture<'_, ()> {
+        self.principal.doubt().boxed()
+    }
+
     fn fingerprint(&self) -> Vec<u8> {
         let mut features = self.principal.features();
         features.extend_from_slice(self.cluster.as_bytes());
@@ -72,6 +76,10 @@ impl TokenSource for ContextTokens {
             }
         }
         .boxed()
+    }
+
+    fn refused(&self) -> BoxFuture<'_, ()> {
+        self.tokens.refused()
     }
 
     fn fingerprint(&self) -> Vec<u8> {
