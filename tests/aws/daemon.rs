@@ -1,10 +1,11 @@
 //! Towline with nothing around it but what a test gives it. Nothing that it says or shows may hold anything that AWS handed out.
 
 use super::{canary, tenant::Tenant, towline::Towline, world::CAP};
+use base64::{Engine, engine::general_purpose::STANDARD};
 use controlplane::eventually;
 use sandbox::Aws;
 use serde_json::Value;
-use std::{ops::Deref, path::Path, process::Command};
+use std::{ops::Deref, path::Path, process::Command, time::Duration};
 
 /// How every token begins.
 const TOKEN: &str = "k8s-aws-v1.";
@@ -102,4 +103,18 @@ pub async fn plan(tenant: &Tenant, environment: &[(&str, String)], followers: &P
 fn remember(aws: &Aws) {
     aws.secrets().iter().for_each(|secret| canary::register(secret));
     canary::register(TOKEN);
+}
+
+#[tokio::test]
+async fn whatever_aws_hands_out_would_be_noticed() {
+    let tenant = Tenant::new("canary").await;
+    let file = tenant.web_identity(Duration::from_secs(60));
+    let secret = std::fs::read_to_string(file).unwrap();
+    remember(&tenant.ground.aws);
+    let token = format!("{TOKEN}{}", STANDARD.encode("https://sts.eu-central-1.amazonaws.com/"));
+    for said in [secret.clone(), STANDARD.encode(format!("token {secret}")), format!("{:?}", secret.as_bytes()), token]
+    {
+        assert!(canary::shown(&format!("a line with {said} in it")).is_some(), "{said}");
+    }
+    assert_eq!(canary::shown("a line with nothing in it"), None);
 }

@@ -6,7 +6,7 @@ use sandbox::{Authenticator, Aws, RoleMapping, World};
 use tokio::sync::{OnceCell, RwLock};
 
 /// The tests, each with three accounts: the authenticators must know all roles when they start.
-const TENANTS: [&str; 20] = [
+const TENANTS: [&str; 21] = [
     "irsa",
     "pods",
     "external",
@@ -27,6 +27,7 @@ const TENANTS: [&str; 20] = [
     "needs-irsa",
     "needs-pod",
     "moto",
+    "canary",
 ];
 
 /// The clusters, by what EKS and the authenticators call them: the management cluster and the followers.
