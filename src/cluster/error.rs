@@ -127,6 +127,11 @@ impl Error {
         }
     }
 
+    /// Whether somebody must probably change something: a login, rights, an endpoint. Other outages pass.
+    pub fn needs_somebody(&self) -> bool {
+        matches!(self, Self::Login(_)) || matches!(self.class(), Class::Denied | Class::Invalid)
+    }
+
     /// The API server's refusal, if that is what it was.
     pub fn status(&self) -> Option<&Status> {
         match self {
@@ -215,6 +220,12 @@ fn hyper_kind(error: &hyper::Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_login_that_fails_needs_somebody_and_a_lost_connection_does_not() {
+        assert!(Error::Login(LoginError::Malformed).needs_somebody());
+        assert!(!Error::disconnected("reset").needs_somebody());
+    }
 
     #[test]
     fn a_decoding_error_does_not_quote_what_it_stumbled_over() {

@@ -17,10 +17,7 @@ use crate::{
         key::ObjectKey,
         names::{ClusterUid, FollowerName},
     },
-    cluster::{
-        error::{Class as ErrorClass, Error},
-        session::Observer,
-    },
+    cluster::{error::Error, session::Observer},
     source::{Scope, Source},
     telemetry::{
         audit::{AuditLog, Change},
@@ -66,7 +63,7 @@ impl Telling {
 
     /// A follower cannot be reached. Outages pass; what somebody must change is an event, too.
     pub fn unreachable(&self, follower: &FollowerName, error: &Error) {
-        if matches!(error.class(), ErrorClass::Denied | ErrorClass::Invalid) {
+        if error.needs_somebody() {
             let detail = Some(error.to_string());
             self.notices.about_follower(Tone::Warning, "FollowerNotConnected", follower.as_str(), detail);
         }
