@@ -35,9 +35,10 @@ pub(super) struct AwsFlags {
     #[arg(long, env = "TOWLINE_ALLOWED_ROLE_ARNS", value_name = "ARNS")]
     allowed_role_arns: Option<Patterns>,
 
-    /// Source identity of the roles that --followers-file names: stays with whatever is done as them, in CloudTrail
+    /// Source identity of the roles that --followers-file names
     ///
-    /// Their trust policies must allow sts:SetSourceIdentity; none is set by default.
+    /// It stays with whatever is done as them, in CloudTrail. Their trust policies must allow sts:SetSourceIdentity; none is set by
+    /// default.
     #[arg(long, env = "TOWLINE_AWS_SOURCE_IDENTITY", value_name = "NAME", value_parser = session_name)]
     aws_source_identity: Option<String>,
 }
