@@ -80,7 +80,7 @@ impl Inquiry {
     }
 
     async fn answer(&self, link: &mut Link, call: &Call) -> Result<Answer, Error> {
-        let response = self.wire.ask(link, call).await?;
+        let response = self.wire.inquire(link, call).await?;
         let (verb, code) = (call.verb, response.status().as_u16());
         let body = timeout(call.patience, Limited::new(response.into_body(), call.cap).collect()).await;
         let body = body.map_err(|_| Error::Timeout { verb, after: call.patience })?;

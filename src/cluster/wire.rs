@@ -94,23 +94,25 @@ impl Wire {
     /// Sends a request and waits for the head of a 2xx answer. Credentials that are refused are renewed once. Without any, or
     /// if the others are refused, too, no request of this session can succeed: it is over, and the next one says why.
     pub(super) async fn ask(&self, link: &mut Link, call: &Call) -> Result<Response<Incoming>, Error> {
+        match self.inquire(link, call).await {
+            Err(Error::Status(status)) if status.code == 401 => Err(self.over(status.to_string())),
+            answered => answered,
+        }
+    }
+
+    /// The same for whom even that refusal is an answer.
+    pub(super) async fn inquire(&self, link: &mut Link, call: &Call) -> Result<Response<Incoming>, Error> {
         let credential = self.credential().await?;
-        let refused = match self.exchange(link, call, &credential).await {
-            Err(Error::Status(status)) if status.code == 401 => status,
+        match self.exchange(link, call, &credential).await {
+            Err(Error::Status(status)) if status.code == 401 && self.endpoint.login().is_renewable() => {}
             answered => return answered,
-        };
-        if !self.endpoint.login().is_renewable() {
-            return Err(self.over(refused.to_string()));
         }
         self.endpoint.login().renew(&credential).await;
         if credential.identity.is_some() {
             return Err(self.over("the client certificate is refused: another needs another connection".to_owned()));
         }
         let credential = self.credential().await?;
-        match self.exchange(link, call, &credential).await {
-            Err(Error::Status(status)) if status.code == 401 => Err(self.over(status.to_string())),
-            answered => answered,
-        }
+        self.exchange(link, call, &credential).await
     }
 
     fn over(&self, why: String) -> Error {
