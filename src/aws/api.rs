@@ -19,11 +19,15 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
+use tokio::time::timeout;
 use watch::Watch;
 use zeroize::Zeroizing;
 
 /// One attempt; the SDK makes up to three.
 const ATTEMPT: Duration = Duration::from_secs(10);
+
+/// How long an agent or a program may take for the first credentials.
+const ROOT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Is told of every call.
 pub trait Observer: Send + Sync {
@@ -202,7 +206,7 @@ impl Issuer for Api {
     fn root<'a>(&'a self, root: &'a Root, region: &'a str) -> BoxFuture<'a, Result<Credentials, AwsError>> {
         match root {
             Root::WebIdentity(identity) => self.web_identity(identity, region).boxed(),
-            _ => self.first(root).boxed(),
+            _ => in_time(root, self.first(root)).boxed(),
         }
     }
 
@@ -261,7 +265,7 @@ fn no_keys(operation: &'static str, role: &str, caller: &str) -> AwsError {
 fn failure<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Failure {
     match error {
         SdkError::ServiceError(refusal) => match refusal.err().code() {
-            Some(code) => Failure::Code(code.into()),
+            Some(code) => Failure::Code(plain(code).into()),
             None => Failure::Code(format!("HTTP{}", refusal.raw().status().as_u16()).into()),
         },
         SdkError::TimeoutError(_) => Failure::Unreachable("no answer in time"),
@@ -274,6 +278,22 @@ fn failure<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Failure {
     }
 }
 
+/// An agent or a program may never answer, and whoever asks holds up all others of the same identity.
+async fn in_time(
+    root: &Root,
+    asked: impl Future<Output = Result<Credentials, AwsError>>,
+) -> Result<Credentials, AwsError> {
+    let silent = |_| AwsError::Root { root: root.to_string(), why: "it gave no answer within 20 s" };
+    timeout(ROOT_LIMIT, asked).await.map_err(silent)?
+}
+
+/// A code as it may stand in a log and a metric: whatever answers in the place of AWS chooses neither.
+fn plain(code: &str) -> &str {
+    let fits =
+        !code.is_empty() && code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+    if fits { code } else { "Unknown" }
+}
+
 fn why_not(root: &Root) -> &'static str {
     match root {
         Root::Environment => "they are not complete: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
@@ -284,5 +304,24 @@ fn why_not(root: &Root) -> &'static str {
             "the node's metadata service gives no credentials: does the node have a role, and a hop limit of 2?"
         }
         _ => "it gives no credentials: run it by hand to see what it says",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_never_answers_is_given_up() {
+        let error = in_time(&Root::Container, std::future::pending()).await.err().unwrap();
+        assert_eq!(error.to_string(), "the pod identity: it gave no answer within 20 s");
+    }
+
+    #[test]
+    fn a_code_that_is_none_is_not_repeated() {
+        assert_eq!(
+            (plain("AccessDenied"), plain("a\nb"), plain(&"x".repeat(65)), plain("")),
+            ("AccessDenied", "Unknown", "Unknown", "Unknown")
+        );
     }
 }

@@ -378,15 +378,6 @@ impl Fleet {
     }
 }
 
-impl Orders {
-    fn is_same(&self, other: &Self) -> bool {
-        let prints = |orders: &Self| -> Vec<_> {
-            orders.routes.iter().map(|route| (route.name.clone(), route.connection.fingerprint())).collect()
-        };
-        self.roster == other.roster && prints(self) == prints(other)
-    }
-}
-
 /// Why the fleet cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {

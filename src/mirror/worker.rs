@@ -65,6 +65,16 @@ pub struct Orders {
     pub routes: Vec<Route>,
 }
 
+impl Orders {
+    /// Whether both name the same followers, reached in the same ways.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let prints = |orders: &Self| -> Vec<_> {
+            orders.routes.iter().map(|route| (route.name.clone(), route.connection.fingerprint())).collect()
+        };
+        self.roster == other.roster && prints(self) == prints(other)
+    }
+}
+
 /// What all workers have in common.
 #[derive(Clone)]
 pub struct Shared {
